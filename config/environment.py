@@ -1,0 +1,110 @@
+"""Settings from the environment: a wrong value is refused with one line that names it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+from zoneinfo import ZoneInfo
+
+import environ
+from django.core.management.utils import get_random_secret_key
+
+from config.errors import ConfigurationError
+
+_env = environ.Env()
+T = TypeVar("T")
+
+
+def read_file(path: Path) -> None:
+    """Take what `.env` says; the real environment wins."""
+    if path.is_file():
+        _env.read_env(str(path))
+
+
+def text(name: str, default: str = "") -> str:
+    return os.environ.get(name, "").strip() or default
+
+
+def _read(name: str, default: T, expects: str, parse: Callable[[str], T]) -> T:
+    raw = text(name)
+    if not raw:
+        return default
+    try:
+        return parse(raw)
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise ConfigurationError(f"{name}={raw!r} is not valid: expected {expects}.") from error
+
+
+def boolean(name: str, default: bool) -> bool:
+    return _read(name, default, "true or false", _parse_boolean)
+
+
+def _parse_boolean(raw: str) -> bool:
+    words = {"1": True, "true": True, "yes": True, "on": True}
+    words |= {"0": False, "false": False, "no": False, "off": False}
+    return words[raw.lower()]
+
+
+def whole_number(name: str, default: int, *, minimum: int = 0) -> int:
+    def parse(raw: str) -> int:
+        number = int(raw)
+        if number < minimum:
+            raise ValueError
+        return number
+
+    return _read(name, default, f"a whole number, {minimum} or more", parse)
+
+
+def words(name: str, default: list[str]) -> list[str]:
+    return _read(
+        name,
+        default,
+        "names separated by commas",
+        lambda raw: [word.strip() for word in raw.split(",") if word.strip()],
+    )
+
+
+def time_zone(name: str, default: str) -> str:
+    return _read(name, default, "a time zone such as Europe/Berlin", lambda raw: ZoneInfo(raw).key)
+
+
+def database(name: str, default_path: Path) -> dict[str, Any]:
+    """SQLite under `var/` unless the variable names a PostgreSQL server."""
+    raw = text(name) or f"sqlite:///{default_path}"
+    expects = "postgres://user:password@host:5432/name or sqlite:///path/to/file"
+    try:
+        database: dict[str, Any] = environ.Env.db_url_config(raw)
+    except (ValueError, KeyError, environ.ImproperlyConfigured) as error:
+        raise ConfigurationError(f"{name} is not valid: expected {expects}.") from error
+    engine = database.get("ENGINE", "")
+    if engine == "django.db.backends.sqlite3":
+        return database | {
+            "OPTIONS": {
+                # Readers never wait for the writer; a second writer waits, up to 20 s,
+                # and takes its lock at BEGIN, so that it cannot fail half way.
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+                "timeout": 20,
+                "transaction_mode": "IMMEDIATE",
+            }
+        }
+    if engine == "django.db.backends.postgresql":
+        return database | {
+            "CONN_HEALTH_CHECKS": True,
+            "OPTIONS": {"pool": {"min_size": 1, "max_size": 8, "timeout": 10}},
+        }
+    raise ConfigurationError(f"{name} is not valid: expected {expects}.")
+
+
+def local_secret(path: Path) -> str:
+    """A key of this folder's own, made once; a race between two starts keeps the first."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text().strip()
+    with os.fdopen(descriptor, "w") as file:
+        secret = get_random_secret_key()
+        file.write(secret)
+    return secret

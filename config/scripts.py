@@ -1,0 +1,51 @@
+"""Lua scripts: one file each, sent by hash, loaded by the server on first use.
+
+Imports no Django, so that the engine can use it on its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from redis.exceptions import NoScriptError
+
+
+class Script:
+    """One Lua file. Nothing is sent until it is called.
+
+    `script(client, keys, args)` runs it, `await script.acall(client, keys, args)` is its twin.
+    Both send EVALSHA and fall back to EVAL when the server does not know the script (a restart,
+    a failover, SCRIPT FLUSH): the script has not run then, so sending it again is safe.
+    """
+
+    __slots__ = ("name", "sha", "text")
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self.sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"<Script {self.name}>"
+
+    def __call__(self, client: Any, keys: Sequence[Any], args: Sequence[Any] = ()) -> Any:
+        try:
+            return client.execute_command("EVALSHA", self.sha, len(keys), *keys, *args)
+        except NoScriptError:
+            return client.execute_command("EVAL", self.text, len(keys), *keys, *args)
+
+    async def acall(self, client: Any, keys: Sequence[Any], args: Sequence[Any] = ()) -> Any:
+        try:
+            return await client.execute_command("EVALSHA", self.sha, len(keys), *keys, *args)
+        except NoScriptError:
+            return await client.execute_command("EVAL", self.text, len(keys), *keys, *args)
+
+
+@cache
+def load(directory: Path, name: str) -> Script:
+    """The script in `<directory>/<name>.lua`."""
+    return Script(name, (directory / f"{name}.lua").read_text())

@@ -1,0 +1,18 @@
+"""Every address of Rostrum starts here."""
+
+from django.contrib import admin
+from django.urls import path
+
+from config import views
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+    path("healthz", views.healthz, name="healthz"),
+    path("readyz", views.readyz, name="readyz"),
+    path("metrics", views.metrics, name="metrics"),
+]
+
+handler400 = "config.views.bad_request"
+handler403 = "config.views.permission_denied"
+handler404 = "config.views.not_found"
+handler500 = "config.views.server_error"

@@ -1,0 +1,119 @@
+"""What belongs to no app: error pages, and what machines ask."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from config.problems import problem_response, wants_problem
+from config.redis import OUTAGE_ERRORS, get_redis
+
+RETRY_AFTER = 5  # seconds; a restart of Redis takes about that long
+
+
+def error_response(
+    request: HttpRequest, status: int, code: str, detail: str, **headers: str
+) -> HttpResponse:
+    """The same error as a page for people and as problem+json for machines."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    if wants_problem(request):
+        return problem_response(status, code, detail, headers=named)
+    response = render(request, f"errors/{status}.html", {"detail": detail}, status=status)
+    for name, value in named.items():
+        response[name] = value
+    return response
+
+
+def service_unavailable(request: HttpRequest) -> HttpResponse:
+    return error_response(
+        request,
+        503,
+        "redis_unavailable",
+        "The live data cannot be reached at the moment. Nothing is lost; try again in a few "
+        "seconds.",
+        Retry_After=str(RETRY_AFTER),
+        Cache_Control="no-store",
+    )
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return error_response(request, 400, "bad_request", "The request could not be understood.")
+
+
+def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return error_response(request, 403, "forbidden", "You may not do this.")
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return error_response(
+        request,
+        403,
+        "csrf_failed",
+        "The form was too old or came from elsewhere. Go back, reload the page and send it again.",
+    )
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return error_response(request, 404, "not_found", "There is nothing at this address.")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Django calls this inside its `except`, so the error at hand tells an outage from a bug."""
+    if isinstance(sys.exc_info()[1], OUTAGE_ERRORS):
+        return service_unavailable(request)
+    return error_response(
+        request, 500, "server_error", "Something went wrong on our side. It has been logged."
+    )
+
+
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:
+    """The process runs and answers; says nothing about what it depends on."""
+    return JsonResponse({"status": "ok"})
+
+
+@require_safe
+def readyz(request: HttpRequest) -> HttpResponse:
+    """Whether this process can serve: each dependency answered, and how fast."""
+    checks = {"redis": _timed(lambda: get_redis().ping()), "sql": _timed(_ask_sql)}
+    ready = all(check["status"] == "ok" for check in checks.values())
+    return JsonResponse(
+        {"status": "ok" if ready else "unavailable", "checks": checks},
+        status=200 if ready else 503,
+        headers={} if ready else {"Retry-After": str(RETRY_AFTER)},
+    )
+
+
+def _ask_sql() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+
+
+def _timed(ask: Callable[[], Any]) -> dict[str, Any]:
+    start = time.perf_counter()
+    try:
+        ask()
+    except Exception as error:  # whatever it is, this dependency is not ready
+        # The kind of error only: its text may hold addresses and names.
+        return {"status": "failed", "reason": type(error).__name__}
+    return {"status": "ok", "ms": round((time.perf_counter() - start) * 1000, 2)}
+
+
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Prometheus text. With several processes, the sum over all of them."""
+    registry = REGISTRY
+    if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,22 @@
+#!/usr/bin/env python
+"""Rostrum's command line."""
+
+import os
+import sys
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    from config.errors import ConfigurationError
+
+    try:
+        from django.core.management import execute_from_command_line
+
+        execute_from_command_line(sys.argv)
+    except ConfigurationError as error:
+        # A wrong setting is the operator's to mend: one line, not a traceback.
+        sys.exit(f"rostrum: {error}")
+
+
+if __name__ == "__main__":
+    main()

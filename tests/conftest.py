@@ -1,0 +1,40 @@
+"""Each test process has a Redis of its own, emptied before every test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from tests.servers import OWN_SERVER, RedisServer
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    # With xdist the controller runs no test and needs no server.
+    if not session.config.getoption("numprocesses", None) or "PYTEST_XDIST_WORKER" in os.environ:
+        OWN_SERVER.start()
+
+
+def pytest_sessionfinish() -> None:
+    OWN_SERVER.remove()
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> RedisServer:
+    """The server of this test process, the one that settings point at."""
+    return OWN_SERVER
+
+
+@pytest.fixture(autouse=True)
+def _empty_redis() -> None:
+    with OWN_SERVER.client() as client:
+        client.flushall()
+
+
+@pytest.fixture
+def redis_client() -> Iterator[redis.Redis]:
+    """A plain redis-py client: bytes out."""
+    with OWN_SERVER.client() as client:
+        yield client

@@ -1,0 +1,20 @@
+"""The product's settings, on servers that the test process starts itself."""
+
+import os
+
+from tests.servers import OWN_SERVER
+
+os.environ |= {"REDIS_URL": OWN_SERVER.url, "CACHE_URL": "", "DEBUG": ""}
+os.environ["SECRET_KEY"] = "only-for-tests-" + "x" * 40
+
+from config.settings import *  # noqa: F403
+from config.settings import STORAGES, VAR_DIR
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+# Served from their folders, without a build step.
+STORAGES = STORAGES | {
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+}
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = True
+STATIC_ROOT = VAR_DIR / "no-static-in-tests"
