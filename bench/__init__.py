@@ -1,0 +1,1 @@
+"""Measurements, each a ratio taken in one run on one server; see `docs/performance.md`."""
