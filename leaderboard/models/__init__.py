@@ -1,0 +1,17 @@
+"""What outlives a season: boards, players, archives, the score log, moderation."""
+
+from leaderboard.models.board import Board
+from leaderboard.models.event import ScoreEvent
+from leaderboard.models.moderation import AuditEntry, Restriction
+from leaderboard.models.player import Player
+from leaderboard.models.season import FinalStanding, Season
+
+__all__ = [
+    "AuditEntry",
+    "Board",
+    "FinalStanding",
+    "Player",
+    "Restriction",
+    "ScoreEvent",
+    "Season",
+]

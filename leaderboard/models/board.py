@@ -1,0 +1,304 @@
+"""A board: its address, its rules, its calendar, and who may see it."""
+
+from __future__ import annotations
+
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.db import models
+from django.db.models import F, Q
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from leaderboard.models.constraints import one_of
+from leaderboard.schedule import validate_cron, validate_zone
+
+SLUG_PATTERN = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+
+
+class Board(models.Model):
+    class Order(models.TextChoices):
+        DESC = "desc", _("Highest first")
+        ASC = "asc", _("Lowest first")
+
+    class Operator(models.TextChoices):
+        BEST = "best", _("Keep the best")
+        SET = "set", _("Keep the latest")
+        SUM = "sum", _("Add up")
+
+    class Ties(models.TextChoices):
+        EARLIEST = "earliest", _("First to reach it")
+        LATEST = "latest", _("Last to reach it")
+        MEMBER = "member", _("By player id")
+
+    class Ranking(models.TextChoices):
+        ORDINAL = "ordinal", _("1 2 3 4: every place once")
+        COMPETITION = "competition", _("1 2 2 4: equal scores share a place")
+        DENSE = "dense", _("1 2 2 3: equal scores share a place, none is skipped")
+
+    class Window(models.TextChoices):
+        DAY = "day", _("Today")
+        WEEK = "week", _("This week")
+        MONTH = "month", _("This month")
+        ALL = "all", _("All time")
+
+    class Group(models.TextChoices):
+        COUNTRY = "country", _("Country")
+        TEAM = "team", _("Team")
+
+    class ScoreFormat(models.TextChoices):
+        POINTS = "points", _("Points: 12,345")
+        DECIMALS = "decimals", _("Decimals: 12.50")
+        DURATION = "duration", _("Duration: the score is in seconds, shown as 1:02.345")
+
+    class Schedule(models.TextChoices):
+        MANUAL = "manual", _("By hand")
+        DAILY = "daily", _("Every day")
+        WEEKLY = "weekly", _("Every week, from Monday")
+        MONTHLY = "monthly", _("Every month")
+        CRON = "cron", _("By a cron line")
+
+    class Visibility(models.TextChoices):
+        PUBLIC = "public", _("Public: listed for everyone")
+        UNLISTED = "unlisted", _("Unlisted: whoever has the address")
+        PRIVATE = "private", _("Private: members and staff")
+
+    class Submitters(models.TextChoices):
+        API = "api", _("API keys and staff only")
+        PLAYERS = "players", _("Signed-in players, for themselves")
+        DEMO = "demo", _("Anyone, for anyone: a demo")
+
+    slug = models.CharField(
+        _("address"),
+        max_length=64,
+        unique=True,
+        validators=[
+            RegexValidator(
+                SLUG_PATTERN,
+                _("Use small letters, digits and single hyphens, such as summer-cup."),
+            )
+        ],
+        help_text=_(
+            "The board's place under /boards/, such as summer-cup. Small letters, digits and "
+            "hyphens. It also names the board's keys in Redis and cannot be changed later."
+        ),
+    )
+    name = models.CharField(_("name"), max_length=120)
+    description = models.TextField(_("description"), blank=True, max_length=2000)
+
+    order = models.CharField(
+        _("order"),
+        max_length=4,
+        choices=Order,
+        default=Order.DESC,
+        help_text=_("Highest first suits points; lowest first suits times and golf."),
+    )
+    operator = models.CharField(
+        _("a new score"),
+        max_length=4,
+        choices=Operator,
+        default=Operator.BEST,
+        help_text=_(
+            "What a submitted score does to the one on the board. A game server may say otherwise "
+            "in a single call."
+        ),
+    )
+    ties = models.CharField(
+        _("equal scores"),
+        max_length=8,
+        choices=Ties,
+        default=Ties.EARLIEST,
+        help_text=_("Who stands higher when two players have the same score."),
+    )
+    ranking = models.CharField(
+        _("places"),
+        max_length=11,
+        choices=Ranking,
+        default=Ranking.ORDINAL,
+        help_text=_("How places are numbered when scores are equal."),
+    )
+    subscore_order = models.CharField(
+        _("second number"),
+        max_length=4,
+        choices=Order,
+        blank=True,
+        default="",
+        help_text=_(
+            "When set, a score may bring a second number that decides between equal scores before "
+            "the time does: fewest moves, for example."
+        ),
+    )
+    max_entries = models.PositiveIntegerField(
+        _("size limit"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("Only this many players stay on the board. Empty: no limit."),
+    )
+    lowest_score = models.FloatField(
+        _("lowest score"), null=True, blank=True, help_text=_("A score below this is refused.")
+    )
+    highest_score = models.FloatField(
+        _("highest score"), null=True, blank=True, help_text=_("A score above this is refused.")
+    )
+    largest_step = models.FloatField(
+        _("largest step"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0)],
+        help_text=_("A submission that moves a score by more than this is refused."),
+    )
+    windows = models.JSONField(
+        _("windows"),
+        default=list,
+        blank=True,
+        help_text=_(
+            "Standings kept beside the season by the same write: today, this week, this month, "
+            "all time. They follow the board's time zone."
+        ),
+    )
+    groups = models.JSONField(
+        _("groups"),
+        default=list,
+        blank=True,
+        help_text=_("Rank the players of one country or one team among themselves."),
+    )
+
+    time_zone = models.CharField(
+        _("time zone"),
+        max_length=64,
+        default="UTC",
+        validators=[validate_zone],
+        help_text=_("Days, weeks and seasons begin at midnight here, such as Europe/Berlin."),
+    )
+    schedule = models.CharField(
+        _("seasons"),
+        max_length=7,
+        choices=Schedule,
+        default=Schedule.MANUAL,
+        help_text=_("When a season ends and the next begins."),
+    )
+    cron = models.CharField(
+        _("cron line"),
+        max_length=100,
+        blank=True,
+        validators=[validate_cron],
+        help_text=_("Minute, hour, day, month, weekday: 0 18 * * 5 is every Friday at 18:00."),
+    )
+
+    score_format = models.CharField(
+        _("score format"), max_length=8, choices=ScoreFormat, default=ScoreFormat.POINTS
+    )
+    score_decimals = models.PositiveSmallIntegerField(
+        _("decimals"),
+        default=0,
+        validators=[MaxValueValidator(6)],
+        help_text=_("Digits after the point, for decimals and durations."),
+    )
+    unit = models.CharField(
+        _("unit"), max_length=16, blank=True, help_text=_("Shown beside the score: pts, €, km.")
+    )
+
+    visibility = models.CharField(
+        _("who sees it"), max_length=8, choices=Visibility, default=Visibility.PUBLIC
+    )
+    submitters = models.CharField(
+        _("who submits"), max_length=7, choices=Submitters, default=Submitters.API
+    )
+    members = models.ManyToManyField(
+        settings.AUTH_USER_MODEL,
+        blank=True,
+        related_name="boards",
+        verbose_name=_("members"),
+        help_text=_("Accounts that see the board while it is private."),
+    )
+    history_days = models.PositiveIntegerField(
+        _("keep single scores for"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_(
+            "Days. Older single scores of finished seasons are deleted; final standings stay. "
+            "Empty: for ever."
+        ),
+    )
+    revision = models.PositiveIntegerField(default=1, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["name", "slug"]
+        permissions = [
+            ("moderate_board", "Can edit, remove, hide and ban players"),
+            ("manage_seasons", "Can open and close seasons"),
+            ("reset_board", "Can reset and rebuild boards"),
+        ]
+        constraints = [
+            one_of("board", "order", "asc", "desc"),
+            one_of("board", "operator", "best", "set", "sum"),
+            one_of("board", "ties", "earliest", "latest", "member"),
+            one_of("board", "ranking", "ordinal", "competition", "dense"),
+            one_of("board", "subscore_order", "", "asc", "desc"),
+            one_of("board", "schedule", "manual", "daily", "weekly", "monthly", "cron"),
+            one_of("board", "score_format", "points", "decimals", "duration"),
+            one_of("board", "visibility", "public", "unlisted", "private"),
+            one_of("board", "submitters", "api", "players", "demo"),
+            models.CheckConstraint(
+                condition=Q(slug__regex=SLUG_PATTERN), name="board_slug_is_an_address"
+            ),
+            models.CheckConstraint(condition=~Q(name=""), name="board_has_a_name"),
+            models.CheckConstraint(
+                condition=Q(max_entries__isnull=True) | Q(max_entries__gte=1),
+                name="board_size_limit_is_positive",
+            ),
+            models.CheckConstraint(
+                condition=Q(lowest_score__isnull=True)
+                | Q(highest_score__isnull=True)
+                | Q(lowest_score__lte=F("highest_score")),
+                name="board_lowest_score_is_not_above_highest",
+            ),
+            models.CheckConstraint(
+                condition=Q(largest_step__isnull=True) | Q(largest_step__gte=0),
+                name="board_largest_step_is_not_negative",
+            ),
+            models.CheckConstraint(
+                condition=Q(schedule="cron") & ~Q(cron="") | ~Q(schedule="cron") & Q(cron=""),
+                name="board_has_a_cron_line_only_with_that_schedule",
+            ),
+            models.CheckConstraint(
+                condition=Q(history_days__isnull=True) | Q(history_days__gte=1),
+                name="board_history_days_are_positive",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("board", args=[self.slug])
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.time_zone)
+
+    def clean(self) -> None:
+        errors: dict[str, Any] = {}
+        if self.schedule == self.Schedule.CRON and not self.cron:
+            errors["cron"] = _("A cron schedule needs its cron line.")
+        if self.schedule != self.Schedule.CRON and self.cron:
+            errors["cron"] = _("A cron line works only with the cron schedule.")
+        if (
+            self.lowest_score is not None
+            and self.highest_score is not None
+            and self.lowest_score > self.highest_score
+        ):
+            errors["lowest_score"] = _("The lowest score is above the highest.")
+        for field, known in (("windows", self.Window), ("groups", self.Group)):
+            value = getattr(self, field)
+            if not isinstance(value, list) or not set(value) <= set(known.values):
+                errors[field] = _("Choose from: %(known)s.") % {"known": ", ".join(known.values)}
+        if errors:
+            raise ValidationError(errors)

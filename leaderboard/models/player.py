@@ -1,0 +1,83 @@
+"""A player: an id that a game gave, perhaps an account, and how they appear."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from leaderboard.models.constraints import one_of
+
+LONGEST_ID = 256  # bytes, as the engine counts them
+
+
+def validate_player_id(value: str) -> None:
+    if not value or len(value.encode()) > LONGEST_ID:
+        raise ValidationError(_("A player id has 1 to %(limit)s bytes.") % {"limit": LONGEST_ID})
+
+
+def validate_avatar(value: str) -> None:
+    """A picture by https, or a short word from which we draw one."""
+    if ":" in value and not value.startswith("https://"):
+        raise ValidationError(_("Give an address that begins with https://, or a short word."))
+
+
+class Player(models.Model):
+    """The same id on every board is the same player."""
+
+    class Privacy(models.TextChoices):
+        SHOWN = "shown", _("Shown")
+        ANONYMOUS = "anonymous", _("Anonymous: the score is shown, the name is not")
+        OPTED_OUT = "opted_out", _("Opted out: not shown at all")
+
+    id = models.CharField(
+        _("id"),
+        max_length=LONGEST_ID,
+        primary_key=True,
+        validators=[validate_player_id],
+        help_text=_("As the game calls the player. It cannot be changed later."),
+    )
+    account = models.OneToOneField(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="player",
+        verbose_name=_("account"),
+    )
+    display_name = models.CharField(_("display name"), max_length=60, blank=True)
+    country = models.CharField(
+        _("country"),
+        max_length=2,
+        blank=True,
+        validators=[RegexValidator(r"^[A-Z]{2}$", _("Two capital letters, such as DE."))],
+        help_text=_("Two letters, such as DE."),
+    )
+    team = models.CharField(_("team"), max_length=60, blank=True)
+    avatar = models.CharField(
+        _("picture"),
+        max_length=300,
+        blank=True,
+        validators=[validate_avatar],
+        help_text=_("An https:// address, or any short word: a picture is drawn from it."),
+    )
+    bio = models.TextField(_("about"), blank=True, max_length=500)
+    privacy = models.CharField(_("appears"), max_length=9, choices=Privacy, default=Privacy.SHOWN)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            one_of("player", "privacy", "shown", "anonymous", "opted_out"),
+            models.CheckConstraint(condition=~Q(id=""), name="player_has_an_id"),
+            models.CheckConstraint(
+                condition=Q(country="") | Q(country__regex=r"^[A-Z]{2}$"),
+                name="player_country_is_two_letters",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.display_name or self.id

@@ -1,0 +1,96 @@
+"""Seasons and the final standings they leave behind."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import F, Q
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from leaderboard.models.board import Board
+from leaderboard.models.constraints import one_of
+
+
+class Season(models.Model):
+    """One run of a board. While it is open, Redis holds its standings; afterwards SQL does.
+
+    The season pointer in Redis decides which season a score lands in. These rows follow it.
+    """
+
+    class State(models.TextChoices):
+        PLANNED = "planned", _("planned")
+        OPEN = "open", _("open")
+        CLOSING = "closing", _("being archived")
+        CLOSED = "closed", _("closed")
+
+    board = models.ForeignKey(Board, on_delete=models.CASCADE, related_name="seasons")
+    number = models.PositiveIntegerField(_("number"))
+    name = models.CharField(_("name"), max_length=120)
+    state = models.CharField(_("state"), max_length=7, choices=State, default=State.OPEN)
+    opens = models.DateTimeField(_("opens"))
+    closes = models.DateTimeField(
+        _("closes"), null=True, blank=True, help_text=_("Empty: closed by hand.")
+    )
+    closed_at = models.DateTimeField(_("closed at"), null=True, blank=True, editable=False)
+    entries = models.PositiveIntegerField(_("players"), default=0, editable=False)
+    # The largest fencing number of the lock that archived: a holder who lost it writes nothing.
+    fence = models.PositiveBigIntegerField(default=0, editable=False)
+
+    class Meta:
+        ordering = ["board", "-number"]
+        constraints = [
+            one_of("season", "state", "planned", "open", "closing", "closed"),
+            models.UniqueConstraint(fields=["board", "number"], name="season_number_is_unique"),
+            models.UniqueConstraint(
+                fields=["board"], condition=Q(state="open"), name="board_has_one_open_season"
+            ),
+            models.CheckConstraint(condition=Q(number__gte=1), name="season_number_is_positive"),
+            models.CheckConstraint(
+                condition=Q(closes__isnull=True) | Q(closes__gt=F("opens")),
+                name="season_closes_after_it_opens",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="closed") | Q(closed_at__isnull=False),
+                name="closed_season_has_its_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("season", args=[self.board.slug, self.number])
+
+
+class FinalStanding(models.Model):
+    """One player's place when a season ended, with the details of that day.
+
+    The player is an id, not a foreign key: the archive outlives the player's row.
+    """
+
+    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="standings")
+    # 1 to n without gaps, for paging; `rank` may repeat, as the board's ranking says.
+    position = models.PositiveIntegerField()
+    rank = models.PositiveIntegerField()
+    player_id = models.CharField(max_length=256)
+    name = models.CharField(max_length=256, blank=True)
+    score = models.FloatField()
+    subscore = models.FloatField(null=True)
+    details = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["season", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["season", "position"], name="final_position_is_unique"),
+            # Player first: the same index answers "all seasons of this player".
+            models.UniqueConstraint(
+                fields=["player_id", "season"], name="final_player_stands_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(rank__gte=1) & Q(rank__lte=F("position")),
+                name="final_rank_is_not_behind_position",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"#{self.rank} {self.name or self.player_id}"

@@ -1,0 +1,55 @@
+"""When seasons end: calendar arithmetic in a board's own time zone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo, available_timezones
+
+from cronsim import CronSim, CronSimError
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+_CRON = {"daily": "0 0 * * *", "weekly": "0 0 * * 1", "monthly": "0 0 1 * *"}
+
+
+def validate_zone(name: str) -> None:
+    if name not in available_timezones():
+        raise ValidationError(
+            _("“%(name)s” is not a time zone: expected a name such as Europe/Berlin."),
+            params={"name": name},
+        )
+
+
+def validate_cron(line: str) -> None:
+    try:
+        next(CronSim(line, datetime.now(UTC)))
+    except (CronSimError, StopIteration):
+        raise ValidationError(
+            _(
+                "“%(line)s” is not a cron line: expected minute, hour, day, month and weekday, "
+                "such as 0 18 * * 5 for every Friday at 18:00."
+            ),
+            params={"line": line},
+        ) from None
+
+
+def cron_line(schedule: str, cron: str = "") -> str | None:
+    """The cron line behind a schedule; None when seasons are closed by hand."""
+    return cron if schedule == "cron" else _CRON.get(schedule)
+
+
+def next_boundary(line: str, zone: ZoneInfo, after: datetime) -> datetime:
+    """The first moment after `after` at which the season changes, in UTC."""
+    return _utc(next(CronSim(line, after.astimezone(zone))))
+
+
+def last_boundary(line: str, zone: ZoneInfo, at: datetime) -> datetime:
+    """The latest such moment at or before `at`, in UTC."""
+    moment = _utc(next(CronSim(line, at.astimezone(zone), reverse=True)))
+    # CronSim's backward walk is exclusive; the boundary itself belongs to the new season.
+    following = next_boundary(line, zone, moment)
+    return following if following <= at else moment
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment.astimezone(UTC)
