@@ -47,6 +47,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.humanize",
+    "django.forms",
     "django_htmx",
     "csp",
     "ninja",
@@ -85,10 +86,13 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "config.look.look",
             ],
         },
     },
 ]
+
+FORM_RENDERER = "config.look.FormRenderer"
 
 DATABASES = {"default": environment.database("DATABASE_URL", VAR_DIR / "rostrum.sqlite3")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

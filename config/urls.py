@@ -1,15 +1,17 @@
 """Every address of Rostrum starts here."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 
-from config import views
+from config import look, views
 
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),
     path("metrics", views.metrics, name="metrics"),
+    path("look/theme/", look.set_theme, name="theme"),
+    path("", include("leaderboard.urls")),
 ]
 
 handler400 = "config.views.bad_request"

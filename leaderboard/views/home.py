@@ -1,0 +1,12 @@
+"""The first page: every board that the reader may see."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    return render(request, "leaderboard/home.html", {"boards": []})
