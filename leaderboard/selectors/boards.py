@@ -1,4 +1,4 @@
-"""Questions about boards: reads only."""
+"""Which boards there are for whom."""
 
 from __future__ import annotations
 

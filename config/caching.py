@@ -1,0 +1,53 @@
+"""Cache-aside with one filler: however many ask for a cold entry, one of them computes it.
+
+The others wait for the value, not for the lock: they look again every few milliseconds, and take
+over when the filler gave up. The cache is never the only place where something lives.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.core.cache import cache
+
+# Longer than any computation behind it; a filler that died blocks the others no longer than this.
+FILL_TIMEOUT = 10
+LOOK_AGAIN = 0.02
+
+_MISSING = object()
+
+
+def fill_key(key: str) -> str:
+    """string: somebody is computing the entry `key`; TTL 10 s; written by `cached`."""
+    return f"filling:{key}"
+
+
+def cached(key: str, ttl: int, compute: Callable[[], Any]) -> Any:
+    """The cached value of `key`, computed by exactly one caller when it is missing.
+
+    The value must survive JSON. When the cache itself is away, the error is the caller's to see:
+    a page without its cache would pass every reader on to SQL.
+    """
+    deadline = time.monotonic() + FILL_TIMEOUT
+    while True:
+        value = cache.get(key, _MISSING)
+        if value is not _MISSING:
+            return value
+        if cache.add(fill_key(key), 1, FILL_TIMEOUT):
+            break
+        if time.monotonic() > deadline:
+            break  # the filler is slower than it may be; better twice than never
+        time.sleep(LOOK_AGAIN)
+    try:
+        # Somebody may have filled it between our look and our lock.
+        value = cache.get(key, _MISSING)
+        if value is _MISSING:
+            value = compute()
+            cache.set(key, value, ttl)
+    finally:
+        # A filler that overran its time may remove its successor's mark; that costs one more
+        # computation and nothing else.
+        cache.delete(fill_key(key))
+    return value
