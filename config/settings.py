@@ -100,6 +100,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = environment.text("REDIS_URL") or embedded.register(VAR_DIR / "redis")
 CACHES = cache_settings(REDIS_URL, environment.text("CACHE_URL"))
 
+SESSION_ENGINE = "sessions_app.backend"
+
 # How many proxies of ours stand in front; the client's address is counted from the right of
 # X-Forwarded-For by this number. 0: the connection's own address.
 TRUSTED_PROXIES = environment.whole_number("TRUSTED_PROXIES", 0)

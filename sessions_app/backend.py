@@ -1,0 +1,310 @@
+"""Django's session store on Redis: one hash per session, only changed fields written.
+
+| field      | holds                                                                    |
+|------------|--------------------------------------------------------------------------|
+| `.<name>`  | a value of the session, as JSON                                          |
+| `started`  | seconds since 1970                                                       |
+| `active`   | the last use, in seconds since 1970, written at most once a minute       |
+| `agent`    | the browser's own description, cut to 300 characters                     |
+| `address`  | the client's address without its last part                               |
+| `user`     | id of the signed-in user                                                 |
+| `indexed`  | the expiry under which the user's index knows the session                |
+
+The hash lives under the SHA-256 of the session id: who reads Redis cannot take over a session.
+A session and its user's index live in different slots of a cluster, so no script can write both.
+The index is written first and the session deleted first: what a crash can leave between the two
+is an entry without a session, which the next look at the index drops, never a session that its
+owner cannot see.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends.base import (
+    VALID_KEY_CHARS,
+    CreateError,
+    SessionBase,
+    UpdateError,
+)
+from django.contrib.sessions.exceptions import SessionInterrupted
+from django.utils.crypto import get_random_string
+
+from config import scripts
+from sessions_app import keys
+from sessions_app.calls import Call, Command, Steps, aperform, perform
+
+SCRIPTS = Path(__file__).parent / "scripts"
+SAVE = scripts.load(SCRIPTS, "save_session")
+DELETE = scripts.load(SCRIPTS, "delete_session")
+INDEX = scripts.load(SCRIPTS, "index_session")
+
+ACTIVITY_STEP = 60  # seconds between two writes of `active`
+# The index may name an expiry up to this much too late. Without it, every save of a signed-in
+# session would cost a second round trip to move its score by seconds.
+INDEX_SLACK = 24 * 3600
+SESSIONS_PER_USER = 100
+LONGEST_AGENT = 300
+
+logger = logging.getLogger("django.security.SuspiciousSession")
+
+
+def digest_of(session_key: str) -> str:
+    """What Redis knows a session by."""
+    return hashlib.sha256(session_key.encode()).hexdigest()
+
+
+def end_session(digest: str, user_id: str = "") -> Steps[bool]:
+    """Delete a session, tell its open streams, and take it out of its user's index."""
+    owner = yield Call(DELETE, [keys.session(digest)], [digest, keys.sessions_ended(), user_id])
+    if owner:
+        yield Command("ZREM", keys.user_sessions(owner.decode()), digest)
+    return owner is not None
+
+
+def parse_ended(message: bytes) -> str:
+    """The digest in a message of the channel `keys.sessions_ended()`; compare with `digest_of`."""
+    return message.decode("ascii")
+
+
+class SessionStore(SessionBase):
+    """What `SESSION_ENGINE = "sessions_app.backend"` gives to every request as `request.session`.
+
+    Each method of SessionBase that talks to the store exists here twice, as one line each around
+    the same generator: see `sessions_app.calls`.
+    """
+
+    def __init__(self, session_key: str | None = None) -> None:
+        super().__init__(session_key)
+        self._codec = self.serializer()
+        # Who is asking, as the middleware saw it: `agent` and `address`.
+        self.client: dict[str, str] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        # The data fields as Redis has them, encoded; None: not known, so a save replaces all.
+        self._stored: dict[str, bytes] | None = None
+        self._user = ""
+        self._indexed = 0.0
+        self._active = 0.0
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the session id; empty when there is no session yet."""
+        return digest_of(self.session_key) if self.session_key else ""
+
+    # Loading: one round trip.
+
+    def _load(self) -> Steps[dict[str, Any]]:
+        if self.session_key is None:
+            return {}
+        reply: Mapping[bytes, bytes] = yield Command("HGETALL", keys.session(self.digest))
+        if not reply:
+            self._session_key = None
+            self._forget()
+            return {}
+        self._stored = {}
+        data = {}
+        loads = self._codec.loads
+        for field, value in reply.items():
+            if field[:1] != b".":
+                continue
+            name = field[1:].decode()
+            self._stored[name] = value
+            try:
+                data[name] = loads(value)
+            except ValueError:
+                logger.warning("A session field could not be read and was left out")
+        self._user = reply.get(b"user", b"").decode()
+        self._indexed = float(reply.get(b"indexed", 0))
+        self._active = float(reply.get(b"active", 0))
+        return data
+
+    def load(self) -> dict[str, Any]:
+        return perform(self._load())
+
+    async def aload(self) -> dict[str, Any]:
+        return await aperform(self._load())
+
+    # Saving: one round trip, and a second one when the user's index has to hear of it.
+
+    def _data(self, no_load: bool) -> Steps[dict[str, Any]]:
+        self.accessed = True
+        if not hasattr(self, "_session_cache"):
+            self._session_cache = {} if no_load else (yield from self._load())
+        data: dict[str, Any] = self._session_cache
+        return data
+
+    def _save(self, must_create: bool = False) -> Steps[None]:
+        if self.session_key is None:
+            return (yield from self._create())
+        data = yield from self._data(no_load=must_create)
+        if self.session_key is None:  # it was gone when we looked
+            raise UpdateError
+        encoded = {_field_name(name): self._codec.dumps(value) for name, value in data.items()}
+        age = self.get_expiry_age(expiry=data.get("_session_expiry"))
+        known = {} if must_create or self._stored is None else self._stored
+        removed = ["." + name for name in known if name not in encoded]
+        changes: list[Any] = []
+        for name, value in encoded.items():
+            if known.get(name) != value:
+                changes += ("." + name, value)
+
+        now = time.time()
+        user = str(data.get(SESSION_KEY) or "")
+        before = self._user
+        if user and (must_create or user != before or now + age > self._indexed):
+            indexed = math.ceil(now + age) + INDEX_SLACK
+            yield from self._add_to_index(user, indexed)
+            changes += ("user", user, "indexed", indexed)
+            self._indexed = indexed
+        elif not user and (before or self._stored is None):
+            removed += ["user", "indexed"]
+        if must_create:
+            changes += ("started", int(now))
+        if must_create or now - self._active >= ACTIVITY_STEP:
+            changes += self._activity(now)
+
+        mode = "create" if must_create else "replace" if self._stored is None else "update"
+        arguments = [mode, int(age * 1000), len(removed), *removed, *changes]
+        if not (yield Call(SAVE, [keys.session(self.digest)], arguments)):
+            raise CreateError if must_create else UpdateError
+        if before and before != user and not must_create:
+            yield Command("ZREM", keys.user_sessions(before), self.digest)
+        self._stored = encoded
+        self._user = user
+
+    def _add_to_index(self, user: str, expiry: int) -> Steps[None]:
+        arguments = [self.digest, expiry, SESSIONS_PER_USER]
+        for surplus in (yield Call(INDEX, [keys.user_sessions(user)], arguments)):
+            if not (yield from end_session(surplus.decode(), user)):
+                yield Command("ZREM", keys.user_sessions(user), surplus)
+
+    def _activity(self, now: float) -> list[Any]:
+        self._active = now
+        fields: list[Any] = ["active", int(now)]
+        for name, value in self.client.items():
+            fields += (name, value)
+        return fields
+
+    def save(self, must_create: bool = False) -> None:
+        perform(self._save(must_create))
+
+    async def asave(self, must_create: bool = False) -> None:
+        await aperform(self._save(must_create))
+
+    def _touch(self) -> Steps[None]:
+        now = time.time()
+        if self._stored is not None and self._user and now - self._active >= ACTIVITY_STEP:
+            fields = self._activity(now)
+            yield Call(SAVE, [keys.session(self.digest)], ["update", "", 0, *fields])
+
+    def touch(self) -> None:
+        """Note that a signed-in session is in use; writes at most once a minute."""
+        perform(self._touch())
+
+    async def atouch(self) -> None:
+        await aperform(self._touch())
+
+    # Creating and rotating.
+
+    def _get_new_session_key(self) -> str:
+        # 165 random bits, and the script refuses a taken one: no need to ask first.
+        return get_random_string(32, VALID_KEY_CHARS)
+
+    async def _aget_new_session_key(self) -> str:
+        return self._get_new_session_key()
+
+    def _create(self) -> Steps[None]:
+        while True:
+            self._session_key = self._get_new_session_key()
+            try:
+                yield from self._save(must_create=True)
+            except CreateError:
+                continue
+            self.modified = True
+            return
+
+    def create(self) -> None:
+        perform(self._create())
+
+    async def acreate(self) -> None:
+        await aperform(self._create())
+
+    def _cycle_key(self) -> Steps[None]:
+        data = yield from self._data(no_load=self.session_key is None)
+        old, was_signed_in = self.digest, bool(self._user)
+        yield from self._create()
+        self._session_cache = data
+        if old and not (yield from end_session(old)) and was_signed_in:
+            # Signed out elsewhere while we rotated: the new key must not outlive that.
+            yield from end_session(self.digest)
+            self._session_key = None
+            self._forget()
+            raise SessionInterrupted("The session was signed out while its key was changed.")
+
+    def cycle_key(self) -> None:
+        perform(self._cycle_key())
+
+    async def acycle_key(self) -> None:
+        await aperform(self._cycle_key())
+
+    # Asking and deleting.
+
+    def _exists(self, session_key: str | None) -> Steps[bool]:
+        if not session_key:
+            return False
+        return bool((yield Command("EXISTS", keys.session(digest_of(session_key)))))
+
+    def exists(self, session_key: str | None) -> bool:
+        return perform(self._exists(session_key))
+
+    async def aexists(self, session_key: str | None) -> bool:
+        return await aperform(self._exists(session_key))
+
+    def _delete(self, session_key: str | None) -> Steps[None]:
+        session_key = session_key or self.session_key
+        if session_key:
+            yield from end_session(digest_of(session_key))
+
+    def delete(self, session_key: str | None = None) -> None:
+        perform(self._delete(session_key))
+
+    async def adelete(self, session_key: str | None = None) -> None:
+        await aperform(self._delete(session_key))
+
+    def flush(self) -> None:
+        super().flush()
+        self._forget()
+
+    async def aflush(self) -> None:
+        await super().aflush()
+        self._forget()
+
+    def clear(self) -> None:
+        super().clear()
+        # What Redis holds may never have been loaded: the next save replaces all of it.
+        self._stored = None
+
+    @classmethod
+    def clear_expired(cls) -> None:
+        """Redis forgets expired sessions by itself."""
+
+    @classmethod
+    async def aclear_expired(cls) -> None:
+        """The asynchronous twin."""
+
+
+def _field_name(name: Any) -> str:
+    """JSON has text for names: 1 becomes "1" and None "null", as Django's own stores do."""
+    if isinstance(name, str):
+        return name
+    return str(next(iter(json.loads(json.dumps({name: 0})))))

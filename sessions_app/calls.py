@@ -1,0 +1,97 @@
+"""One description of each conversation with Redis, performed by sync and async code alike.
+
+A conversation is a generator that yields what to send and receives the reply:
+
+    def steps():
+        size = yield Command("ZCARD", key)
+        return int(size)
+
+`perform(steps())` sends through the synchronous client, `await aperform(steps())` through the
+asynchronous one. The logic between the sends exists once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from config.redis import get_async_redis, get_redis
+from config.scripts import Script
+
+Result = TypeVar("Result")
+
+
+class Command:
+    """One plain command."""
+
+    __slots__ = ("words",)
+
+    def __init__(self, *words: Any) -> None:
+        self.words = words
+
+    def send(self, client: Any) -> Any:
+        return client.execute_command(*self.words)
+
+    async def asend(self, client: Any) -> Any:
+        return await client.execute_command(*self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One script call."""
+
+    script: Script
+    keys: Sequence[Any]
+    args: Sequence[Any] = ()
+
+    def send(self, client: Any) -> Any:
+        return self.script(client, self.keys, self.args)
+
+    async def asend(self, client: Any) -> Any:
+        return await self.script.acall(client, self.keys, self.args)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Several plain commands in one round trip (one per node on a cluster), not a transaction."""
+
+    commands: Sequence[Command]
+
+    def _pipeline(self, client: Any) -> Any:
+        pipeline = client.pipeline(transaction=False)
+        for command in self.commands:
+            pipeline.execute_command(*command.words)
+        return pipeline
+
+    def send(self, client: Any) -> Any:
+        return self._pipeline(client).execute() if self.commands else []
+
+    async def asend(self, client: Any) -> Any:
+        return await self._pipeline(client).execute() if self.commands else []
+
+
+Step = Command | Call | Batch
+Steps = Generator[Step, Any, Result]
+
+
+def perform(steps: Steps[Result], client: Any = None) -> Result:
+    client = client or get_redis()
+    reply = None
+    try:
+        while True:
+            reply = steps.send(reply).send(client)
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+
+
+async def aperform(steps: Steps[Result], client: Any = None) -> Result:
+    client = client or get_async_redis()
+    reply = None
+    try:
+        while True:
+            reply = await steps.send(reply).asend(client)
+    except StopIteration as end:
+        result: Result = end.value
+        return result
