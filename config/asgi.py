@@ -1,4 +1,4 @@
-"""The one entry of the web process: Django, with its threads reused from request to request."""
+"""The one entry of the web process: access log, body limit, Django with its threads reused."""
 
 from __future__ import annotations
 
@@ -42,4 +42,11 @@ class ReusingASGIHandler(ASGIHandler):
 
 
 django.setup(set_prefix=False)
-application = ReusingASGIHandler()
+
+from django.conf import settings  # noqa: E402
+
+from config import processes, shutdown  # noqa: E402
+from config.access import AccessLog, BodyLimit  # noqa: E402
+
+processes.when_parent_stops(shutdown.begin)
+application = AccessLog(BodyLimit(ReusingASGIHandler(), settings.LARGEST_BODY))

@@ -73,12 +73,10 @@ def time_zone(name: str, default: str) -> str:
 def database(name: str, default_path: Path) -> dict[str, Any]:
     """SQLite under `var/` unless the variable names a PostgreSQL server."""
     raw = text(name) or f"sqlite:///{default_path}"
-    expects = "postgres://user:password@host:5432/name or sqlite:///path/to/file"
-    try:
-        database: dict[str, Any] = environ.Env.db_url_config(raw)
-    except (ValueError, KeyError, environ.ImproperlyConfigured) as error:
-        raise ConfigurationError(f"{name} is not valid: expected {expects}.") from error
-    engine = database.get("ENGINE", "")
+    database: dict[str, Any] = {}
+    if raw.partition("://")[0] in {"sqlite", "postgres", "postgresql"}:
+        database = environ.Env.db_url_config(raw)
+    engine = database.get("ENGINE")
     if engine == "django.db.backends.sqlite3":
         return database | {
             "OPTIONS": {
@@ -94,7 +92,11 @@ def database(name: str, default_path: Path) -> dict[str, Any]:
             "CONN_HEALTH_CHECKS": True,
             "OPTIONS": {"pool": {"min_size": 1, "max_size": 8, "timeout": 10}},
         }
-    raise ConfigurationError(f"{name} is not valid: expected {expects}.")
+    # The value is not shown: it may hold a password.
+    raise ConfigurationError(
+        f"{name} is not valid: expected postgres://user:password@host:5432/name "
+        "or sqlite:///path/to/file."
+    )
 
 
 def local_secret(path: Path) -> str:

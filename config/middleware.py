@@ -1,14 +1,15 @@
-"""Redis is away: say so, keep the cookies, and recover without a restart."""
+"""Errors in the product's look, and an outage of Redis that says what it is."""
 
 from __future__ import annotations
 
 import logging
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils.deprecation import MiddlewareMixin
 
+from config.access import BODY_TOO_LARGE
 from config.redis import OUTAGE_ERRORS
-from config.views import service_unavailable
+from config.views import error_response, service_unavailable
 
 logger = logging.getLogger("rostrum.outage")
 
@@ -23,3 +24,26 @@ class RedisOutageMiddleware(MiddlewareMixin):
             return None
         logger.warning("Redis does not answer", extra={"error": type(error).__name__})
         return service_unavailable(request)
+
+
+class ErrorPageMiddleware(MiddlewareMixin):
+    """Gives the refusals that Django answers with an empty page the product's look."""
+
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        if getattr(request, "scope", {}).get(BODY_TOO_LARGE):
+            return error_response(
+                request, 413, "body_too_large", "That is more than Rostrum takes in one request."
+            )
+        return None
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        if isinstance(response, HttpResponseNotAllowed) and not response.content:
+            allow = response["Allow"]
+            return error_response(
+                request,
+                405,
+                "method_not_allowed",
+                f"This address does not take {request.method} requests.",
+                Allow=allow,
+            )
+        return response

@@ -17,9 +17,10 @@ from config.errors import ConfigurationError
 from config.redis import cache_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-VAR_DIR = BASE_DIR / "var"
 
 environment.read_file(BASE_DIR / ".env")
+
+VAR_DIR = Path(environment.text("VAR_DIR") or BASE_DIR / "var").resolve()
 
 DEBUG = environment.boolean("DEBUG", default=False)
 PRODUCTION = bool(environment.text("DEBUG")) and not DEBUG
@@ -32,11 +33,14 @@ if not SECRET_KEY:
         )
     SECRET_KEY = environment.local_secret(VAR_DIR / "secret_key")
 
-ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS", [] if PRODUCTION else ["*"])
+ALLOWED_HOSTS = environment.words(
+    "ALLOWED_HOSTS", [] if PRODUCTION else ["localhost", ".localhost", "127.0.0.1", "[::1]"]
+)
 if not ALLOWED_HOSTS:
     raise ConfigurationError(
         "ALLOWED_HOSTS is required when DEBUG is off: expected names such as scores.example.com."
     )
+CSRF_FAILURE_VIEW = "config.views.csrf_failure"
 CSRF_TRUSTED_ORIGINS = environment.words("CSRF_TRUSTED_ORIGINS", [])
 
 INSTALLED_APPS = [
@@ -61,6 +65,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "config.middleware.ErrorPageMiddleware",
     "config.middleware.RedisOutageMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -138,8 +143,9 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 
-# Every body is small here; larger uploads are commands' business.
+# Forms are small; the largest body is a bulk submission of 10,000 rows to the API.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+LARGEST_BODY = 16 * 1024 * 1024
 
 # The browser gets everything from us and runs nothing inline.
 CONTENT_SECURITY_POLICY = {
@@ -175,7 +181,6 @@ LOGGING = {
     "formatters": {"line": {"()": "config.logs.LineFormatter"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": environment.text("LOG_LEVEL", "INFO")},
-    "loggers": {
-        "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
-    },
+    # Django repeats every 4xx that the access log already has.
+    "loggers": {"django.request": {"level": "ERROR"}},
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -28,7 +28,13 @@ def error_response(
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     if wants_problem(request):
         return problem_response(status, code, detail, headers=named)
-    response = render(request, f"errors/{status}.html", {"detail": detail}, status=status)
+    # A failing server must not ask for the visitor's session to say so.
+    page = render_to_string(
+        [f"errors/{status}.html", "errors/error.html"],
+        {"detail": detail, "status": status},
+        request if status < 500 else None,
+    )
+    response = HttpResponse(page, status=status)
     for name, value in named.items():
         response[name] = value
     return response

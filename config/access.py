@@ -1,0 +1,96 @@
+"""Around every request: an id, a line in the log, a bound on the body."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import time
+from typing import Any
+
+logger = logging.getLogger("rostrum.access")
+
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
+BODY_TOO_LARGE = "rostrum.body_too_large"
+# Probes come every few seconds and say nothing when they succeed.
+_QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
+
+
+class AccessLog:
+    """ASGI middleware. The request id comes from a proxy's X-Request-ID or is made here; it goes
+    out as a header and into the log, so that a visitor's report finds its line."""
+
+    def __init__(self, application: Any) -> None:
+        self.application = application
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self.application(scope, receive, send)
+            return
+        start = time.perf_counter()
+        request_id = _request_id(scope["headers"])
+        scope["rostrum.request_id"] = request_id.decode()
+        status = 0
+
+        async def send_with_id(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message = message | {
+                    "headers": [*message.get("headers", ()), (b"x-request-id", request_id)]
+                }
+            await send(message)
+
+        try:
+            await self.application(scope, receive, send_with_id)
+        finally:
+            path = scope["path"]
+            if logger.isEnabledFor(logging.INFO) and not (path in _QUIET and status == 200):
+                fields = {
+                    "method": scope["method"],
+                    "path": path,
+                    "status": status,
+                    "ms": round((time.perf_counter() - start) * 1000, 1),
+                    "id": scope["rostrum.request_id"],
+                }
+                logger.info("", extra=fields)
+
+
+def _request_id(headers: Any) -> bytes:
+    for name, value in headers:
+        if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
+            return bytes(value)
+    return os.urandom(8).hex().encode()
+
+
+class BodyLimit:
+    """ASGI middleware: a body over `largest` bytes never reaches the disk.
+
+    Django would take all of it before anybody can refuse it. Here it is cut off, and the request
+    goes on with an empty body and a mark, so that the refusal has the product's look.
+    """
+
+    def __init__(self, application: Any, largest: int) -> None:
+        self.application = application
+        self.largest = largest
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            length = dict(scope["headers"]).get(b"content-length", b"0")
+            if not length.isdigit() or int(length) > self.largest:
+                scope[BODY_TOO_LARGE] = True
+        received = 0
+
+        async def receive_bounded() -> Any:
+            nonlocal received
+            if scope.get(BODY_TOO_LARGE):
+                return {"type": "http.request", "body": b"", "more_body": False}
+            message = await receive()
+            if message["type"] == "http.request":
+                received += len(message.get("body", b""))
+                if received > self.largest:
+                    scope[BODY_TOO_LARGE] = True
+                    return {"type": "http.request", "body": b"", "more_body": False}
+            return message
+
+        await self.application(scope, receive_bounded, send)
