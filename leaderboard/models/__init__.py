@@ -1,5 +1,6 @@
 """What outlives a season: boards, players, archives, the score log, moderation."""
 
+from leaderboard.models.api_key import ApiKey
 from leaderboard.models.board import Board
 from leaderboard.models.event import ScoreEvent
 from leaderboard.models.moderation import AuditEntry, Restriction
@@ -7,6 +8,7 @@ from leaderboard.models.player import Player
 from leaderboard.models.season import FinalStanding, Season
 
 __all__ = [
+    "ApiKey",
     "AuditEntry",
     "Board",
     "FinalStanding",

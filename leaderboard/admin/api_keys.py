@@ -1,0 +1,107 @@
+"""API keys: made here, shown once, revoked here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from leaderboard.models import ApiKey, AuditEntry
+
+if TYPE_CHECKING:
+    KeyForm = forms.ModelForm[ApiKey]
+    KeyAdmin = admin.ModelAdmin[ApiKey]
+else:  # Django's own classes take no parameter when they run
+    KeyForm, KeyAdmin = forms.ModelForm, admin.ModelAdmin
+
+
+class ApiKeyForm(KeyForm):
+    scopes = forms.MultipleChoiceField(
+        label=_("May"),
+        choices=ApiKey.Scope.choices,
+        widget=forms.CheckboxSelectMultiple,
+        initial=[ApiKey.Scope.READ, ApiKey.Scope.SUBMIT],
+    )
+
+    class Meta:
+        model = ApiKey
+        fields = ["name", "scopes", "all_boards", "boards", "rate", "expires_at"]
+
+    def clean(self) -> dict[str, Any] | None:
+        values = super().clean() or {}
+        if not values.get("all_boards") and not values.get("boards"):
+            self.add_error("boards", _("Choose the boards, or every board."))
+        return values
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(KeyAdmin):
+    form = ApiKeyForm
+    list_display = ["name", "hint", "may", "state", "last_used_at", "created_at"]
+    list_filter = ["all_boards", "boards"]
+    search_fields = ["name", "hint"]
+    filter_horizontal = ["boards"]
+    readonly_fields = ["hint", "state", "last_used_at", "created_at", "created_by"]
+    actions = ["revoke"]
+
+    @admin.display(description=_("may"))
+    def may(self, key: ApiKey) -> str:
+        return ", ".join(key.scopes)
+
+    @admin.display(description=_("state"))
+    def state(self, key: ApiKey) -> str:
+        if key.revoked_at is not None:
+            return str(_("revoked"))
+        if key.expires_at is not None and key.expires_at <= timezone.now():
+            return str(_("expired"))
+        return str(_("works"))
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
+        if not change:
+            obj.created_by = request.user  # type: ignore[assignment]  # staff are signed in
+            request._new_api_key = obj.renew()  # type: ignore[attr-defined]
+        super().save_model(request, obj, form, change)
+        _audit(request, "change_api_key" if change else "create_api_key", obj)
+
+    def response_add(
+        self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        """The key goes into this one answer: not into a message, which a session would keep."""
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("The new key"),
+            "opts": self.opts,
+            "key": obj,
+            "token": request._new_api_key,  # type: ignore[attr-defined]
+        }
+        return TemplateResponse(request, "admin/leaderboard/apikey/shown_once.html", context)
+
+    @admin.action(description=_("Revoke the chosen keys"), permissions=["change"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+        chosen = list(queryset.filter(revoked_at__isnull=True))
+        for key in chosen:
+            key.revoked_at = timezone.now()
+            key.save(update_fields=["revoked_at"])
+            _audit(request, "revoke_api_key", key)
+        text = ngettext(
+            "%(count)d key is revoked; it stops working within 5 seconds.",
+            "%(count)d keys are revoked; they stop working within 5 seconds.",
+            len(chosen),
+        )
+        self.message_user(request, text % {"count": len(chosen)}, messages.SUCCESS)
+
+
+def _audit(request: HttpRequest, action: str, key: ApiKey) -> None:
+    AuditEntry.objects.create(
+        actor=request.user,  # type: ignore[misc]  # staff are signed in
+        actor_name=request.user.get_username(),
+        action=action,
+        data={"key": key.name, "begins_with": key.hint, "scopes": key.scopes},
+    )

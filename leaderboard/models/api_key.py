@@ -1,0 +1,117 @@
+"""Keys of game servers, bots and scripts: what each opens, never the key itself."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from leaderboard.models.board import Board
+
+PREFIX = "rk_"
+SHOWN = 11  # characters of the key kept for people to tell keys apart; 48 bits less to guess of 256
+
+
+def digest_of(token: str) -> str:
+    """What is stored. The key is 256 random bits, so that a plain hash cannot be searched."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    def usable(self) -> ApiKeyQuerySet:
+        return self.filter(
+            Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now()), revoked_at__isnull=True
+        )
+
+
+class ApiKey(models.Model):
+    """`Authorization: Bearer rk_…`. A change here is effective within 5 s in every process."""
+
+    class Scope(models.TextChoices):
+        READ = "read", _("Read: boards, private ones among them")
+        SUBMIT = "submit", _("Submit: scores, details and places of players")
+        MODERATE = "moderate", _("Moderate: remove players")
+        ADMIN = "admin", _("Admin: close seasons, reset boards")
+
+    name = models.CharField(
+        _("name"), max_length=120, help_text=_("Who uses it, such as Game server Frankfurt.")
+    )
+    hint = models.CharField(_("begins with"), max_length=16, editable=False)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    scopes = models.JSONField(_("may"), default=list)
+    all_boards = models.BooleanField(
+        _("every board"),
+        default=False,
+        help_text=_("Those made later included. Otherwise only the boards chosen below."),
+    )
+    boards = models.ManyToManyField(
+        Board, blank=True, related_name="api_keys", verbose_name=_("boards")
+    )
+    rate = models.CharField(
+        _("rate"),
+        max_length=200,
+        blank=True,
+        help_text=_("Such as 500/second, token bucket. Empty: the usual limit of keys."),
+    )
+    expires_at = models.DateTimeField(
+        _("expires"), null=True, blank=True, help_text=_("Empty: never.")
+    )
+    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True, editable=False)
+    last_used_at = models.DateTimeField(_("last used"), null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="+",
+        verbose_name=_("by"),
+    )
+
+    objects = ApiKeyQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name", "id"]
+        verbose_name = _("API key")
+        verbose_name_plural = _("API keys")
+        constraints = [
+            models.CheckConstraint(condition=~Q(name=""), name="api_key_has_a_name"),
+            models.CheckConstraint(condition=~Q(digest=""), name="api_key_has_a_digest"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        known = self.Scope.values
+        if not isinstance(self.scopes, list) or not set(self.scopes) <= set(known):
+            raise ValidationError(
+                {"scopes": _("Choose from: %(known)s.") % {"known": ", ".join(known)}}
+            )
+
+    def renew(self) -> str:
+        """Give the row a fresh key and return it: the only moment at which anybody has it."""
+        token = PREFIX + secrets.token_urlsafe(32)
+        self.hint = token[:SHOWN]
+        self.digest = digest_of(token)
+        return token
+
+    @classmethod
+    def make(cls, name: str, scopes: list[str], **values: Any) -> tuple[ApiKey, str]:
+        """A stored key and its text."""
+        boards = values.pop("boards", None)
+        key = cls(name=name, scopes=scopes, **values)
+        token = key.renew()
+        key.full_clean()
+        key.save()
+        if boards is not None:
+            key.boards.set(boards)
+        return key, token

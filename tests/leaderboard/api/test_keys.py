@@ -1,0 +1,83 @@
+"""API keys: made in the admin, shown once, kept as a hash."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.urls import reverse
+from django.utils import timezone
+
+from leaderboard.models import ApiKey, AuditEntry, Board
+from leaderboard.models.api_key import digest_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def staff(client):
+    user = User.objects.create_superuser("root")
+    client.force_login(user)
+    return user
+
+
+def add(client, **values):
+    form = {"name": "Server", "scopes": ["read", "submit"], "all_boards": "on", "rate": ""}
+    form |= {"expires_at_0": "", "expires_at_1": ""} | values
+    return client.post(reverse("admin:leaderboard_apikey_add"), form)
+
+
+def test_a_new_key_is_shown_once_and_stored_as_a_hash(client, staff):
+    answer = add(client)
+    token = re.search(r'value="(rk_[\w-]+)"', answer.content.decode())[1]
+    key = ApiKey.objects.get()
+    assert key.digest == digest_of(token)
+    assert token.startswith(key.hint)
+    assert key.created_by == staff
+    assert "no-store" in answer["Cache-Control"]
+    change = client.get(reverse("admin:leaderboard_apikey_change", args=[key.pk]))
+    assert token not in change.content.decode()
+    assert key.digest not in change.content.decode()
+    assert AuditEntry.objects.get().action == "create_api_key"
+
+
+def test_a_key_needs_boards_or_all_of_them(client, staff):
+    assert "Choose the boards" in add(client, all_boards="").content.decode()
+    assert not ApiKey.objects.exists()
+    board = Board.objects.create(slug="cup", name="Cup")
+    add(client, all_boards="", boards=[board.pk])
+    assert list(ApiKey.objects.get().boards.all()) == [board]
+
+
+def test_a_change_keeps_the_key(client, staff):
+    key, _ = ApiKey.make("Server", ["read"], all_boards=True)
+    form = {"name": "Bot", "scopes": ["read"], "all_boards": "on", "rate": ""}
+    form |= {"expires_at_0": "", "expires_at_1": ""}
+    client.post(reverse("admin:leaderboard_apikey_change", args=[key.pk]), form)
+    changed = ApiKey.objects.get()
+    assert (changed.name, changed.digest) == ("Bot", key.digest)
+
+
+def test_revoking_is_an_action_with_an_audit_entry(client, staff):
+    key, _ = ApiKey.make("Server", ["read"], all_boards=True)
+    data = {"action": "revoke", "_selected_action": [key.pk]}
+    client.post(reverse("admin:leaderboard_apikey_changelist"), data)
+    assert ApiKey.objects.get().revoked_at is not None
+    assert not ApiKey.objects.usable().exists()
+    assert AuditEntry.objects.get().action == "revoke_api_key"
+
+
+def test_an_expired_key_is_not_usable():
+    ApiKey.make("Old", ["read"], expires_at=timezone.now() - timedelta(seconds=1))
+    assert not ApiKey.objects.usable().exists()
+
+
+def test_an_unknown_scope_is_refused():
+    with pytest.raises(ValidationError):
+        ApiKey.make("Server", ["everything"])
+
+
+def test_two_keys_are_never_alike():
+    tokens = {ApiKey.make("Server", ["read"])[1] for _ in range(20)}
+    assert len(tokens) == 20
