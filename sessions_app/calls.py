@@ -16,6 +16,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from redis.exceptions import NoScriptError
+
 from config.redis import get_async_redis, get_redis
 from config.scripts import Script
 
@@ -54,21 +56,46 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Several plain commands in one round trip (one per node on a cluster), not a transaction."""
+    """Several commands and calls in one round trip (one per node on a cluster), not a transaction.
 
-    commands: Sequence[Command]
+    A script that the server does not know has not run, so it alone is sent again, with its text.
+    """
+
+    steps: Sequence[Command | Call]
 
     def _pipeline(self, client: Any) -> Any:
         pipeline = client.pipeline(transaction=False)
-        for command in self.commands:
-            pipeline.execute_command(*command.words)
+        for step in self.steps:
+            if isinstance(step, Call):
+                count = len(step.keys)
+                pipeline.execute_command("EVALSHA", step.script.sha, count, *step.keys, *step.args)
+            else:
+                pipeline.execute_command(*step.words)
         return pipeline
 
-    def send(self, client: Any) -> Any:
-        return self._pipeline(client).execute() if self.commands else []
+    def send(self, client: Any) -> list[Any]:
+        if not self.steps:
+            return []
+        replies = self._pipeline(client).execute(raise_on_error=False)
+        return [
+            step.send(client) if isinstance(reply, NoScriptError) else _answer(reply)
+            for step, reply in zip(self.steps, replies, strict=True)
+        ]
 
-    async def asend(self, client: Any) -> Any:
-        return await self._pipeline(client).execute() if self.commands else []
+    async def asend(self, client: Any) -> list[Any]:
+        if not self.steps:
+            return []
+        replies = await self._pipeline(client).execute(raise_on_error=False)
+        return [
+            await step.asend(client) if isinstance(reply, NoScriptError) else _answer(reply)
+            for step, reply in zip(self.steps, replies, strict=True)
+        ]
+
+
+def _answer(reply: Any) -> Any:
+    if isinstance(reply, Exception):
+        raise reply
+    return reply
 
 
 Step = Command | Call | Batch

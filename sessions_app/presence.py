@@ -1,0 +1,319 @@
+"""Who is here: on the site, and on each board.
+
+A viewer is a short text: `u:<account id>` for an account, `h:…` for one that does not want to be
+named, `v:…` for a browser without an account. Two sorted sets per place, one of accounts and one
+of viewers without a name, hold each viewer once, whatever the number of tabs, scored by the second
+last seen. Seen within a minute is online, so a process that dies takes its viewers offline within
+a minute by doing nothing.
+
+A clean leave shortens that to three seconds and tells the other processes: one that still shows
+a tab of the same viewer touches again before the time is over (`Viewers.hear_leaving`).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest
+from django.utils.crypto import salted_hmac
+
+from config import scripts
+from config.redis import get_async_redis
+from sessions_app import keys, visitors
+from sessions_app.calls import Batch, Call, Command, Steps, aperform, perform
+
+SCRIPTS = Path(__file__).parent / "scripts"
+TOUCH = scripts.load(SCRIPTS, "touch_present")
+LEAVE = scripts.load(SCRIPTS, "leave_present")
+COUNT = scripts.load(SCRIPTS, "count_present")
+LIST = scripts.load(SCRIPTS, "list_present")
+CHECK = scripts.load(SCRIPTS, "check_present")
+
+BEAT = 20  # seconds between two signs of life of an open page
+HORIZON = 60  # seconds without one, after which a viewer is offline
+GRACE = 3  # seconds until a viewer who left is offline
+SEEN_FOR = 30 * 24 * 3600
+
+
+Place = tuple[str, str]  # a viewer and the board they look at
+
+# Who somebody is.
+
+_hides: list[Callable[[Any], bool]] = []
+
+
+def hide_when(check: Callable[[Any], bool]) -> None:
+    """Register a question about a user: yes means counted, but never named."""
+    _hides.append(check)
+
+
+def account_viewer(user_id: int | str) -> str:
+    return f"u:{user_id}"
+
+
+def hidden_viewer(user_id: int | str) -> str:
+    """The same for all tabs of an account, and nobody can tell whose."""
+    return "h:" + salted_hmac("sessions_app.presence", str(user_id)).hexdigest()[:20]
+
+
+def viewer_of(request: HttpRequest) -> str:
+    """The viewer behind a request; may ask SQL, so call it once per stream, not per event."""
+    user = request.user
+    if not user.is_authenticated:
+        return "v:" + visitors.visitor_id(request)
+    if any(hides(user) for hides in _hides):
+        return hidden_viewer(user.pk)
+    return account_viewer(user.pk)
+
+
+async def aviewer_of(request: HttpRequest) -> str:
+    await request.auser()
+    return await sync_to_async(viewer_of)(request)
+
+
+# Writing.
+
+
+def _accounts(board: str | None) -> str:
+    return keys.site_accounts() if board is None else keys.board_accounts(board)
+
+
+def _place(board: str | None) -> list[str]:
+    return [_accounts(board), keys.site_others() if board is None else keys.board_others(board)]
+
+
+def _touch_call(viewers: Iterable[str], board: str | None) -> Call:
+    # On the site, accounts are remembered for longer: that is `last_seen`.
+    memory = SEEN_FOR if board is None else HORIZON
+    return Call(TOUCH, _place(board), [memory, HORIZON, *viewers])
+
+
+def _leave_call(viewers: Iterable[str], board: str | None) -> Call:
+    settings = [HORIZON, GRACE, keys.presence_leaving(), board or ""]
+    return Call(LEAVE, _place(board), [*settings, *viewers])
+
+
+def _count_call(board: str | None) -> Call:
+    return Call(COUNT, _place(board), [HORIZON])
+
+
+def _touch(viewers: Iterable[str], board: str | None) -> Steps[None]:
+    viewers = list(viewers)
+    if viewers:
+        places = [None] if board is None else [None, board]
+        yield Batch([_touch_call(viewers, place) for place in places])
+
+
+def touch(viewers: Iterable[str], board: str | None = None) -> None:
+    """They are here now: on the site, and on the board if one is named. One round trip."""
+    perform(_touch(viewers, board))
+
+
+async def atouch(viewers: Iterable[str], board: str | None = None) -> None:
+    await aperform(_touch(viewers, board))
+
+
+def _leave(viewers: Iterable[str], board: str | None) -> Steps[None]:
+    viewers = list(viewers)
+    if viewers:
+        places = [None] if board is None else [None, board]
+        yield Batch([_leave_call(viewers, place) for place in places])
+
+
+def leave(viewers: Iterable[str], board: str | None = None) -> None:
+    """One tab of each was closed: offline in `GRACE` seconds unless another tab is open."""
+    perform(_leave(viewers, board))
+
+
+async def aleave(viewers: Iterable[str], board: str | None = None) -> None:
+    await aperform(_leave(viewers, board))
+
+
+# Asking.
+
+
+def _counts(boards: Iterable[str | None]) -> Steps[dict[str | None, int]]:
+    boards = list(boards)
+    replies = yield Batch([_count_call(board) for board in boards])
+    return dict(zip(boards, replies, strict=True))
+
+
+def counts(boards: Iterable[str | None]) -> dict[str | None, int]:
+    """How many are on each board, in one round trip; None stands for the site."""
+    return perform(_counts(boards))
+
+
+async def acounts(boards: Iterable[str | None]) -> dict[str | None, int]:
+    return await aperform(_counts(boards))
+
+
+def count(board: str | None = None) -> int:
+    """How many are here, in O(log N)."""
+    return counts([board])[board]
+
+
+async def acount(board: str | None = None) -> int:
+    return (await acounts([board]))[board]
+
+
+def _online_ids(board: str | None, limit: int) -> Steps[list[int]]:
+    found = yield Call(LIST, [_accounts(board)], [HORIZON, limit])
+    return [int(viewer[2:]) for viewer in found]
+
+
+def online_ids(board: str | None = None, limit: int = 100) -> list[int]:
+    """Ids of accounts that are here, last seen first. Never those who do not want to be named."""
+    return perform(_online_ids(board, limit))
+
+
+async def aonline_ids(board: str | None = None, limit: int = 100) -> list[int]:
+    return await aperform(_online_ids(board, limit))
+
+
+def _online_among(user_ids: Iterable[int], board: str | None) -> Steps[set[int]]:
+    user_ids = list(user_ids)
+    if not user_ids:
+        return set()
+    viewers = [account_viewer(user_id) for user_id in user_ids]
+    here = yield Call(CHECK, [_accounts(board)], [HORIZON, *viewers])
+    return {user_id for user_id, is_here in zip(user_ids, here, strict=True) if is_here}
+
+
+def online_among(user_ids: Iterable[int], board: str | None = None) -> set[int]:
+    """Which of these accounts are here (and may be named), in one round trip."""
+    return perform(_online_among(user_ids, board))
+
+
+async def aonline_among(user_ids: Iterable[int], board: str | None = None) -> set[int]:
+    return await aperform(_online_among(user_ids, board))
+
+
+def is_online(user_id: int, board: str | None = None) -> bool:
+    return bool(online_among([user_id], board))
+
+
+async def ais_online(user_id: int, board: str | None = None) -> bool:
+    return bool(await aonline_among([user_id], board))
+
+
+def _last_seen(user_id: int) -> Steps[datetime | None]:
+    seconds = yield Command("ZSCORE", keys.site_accounts(), account_viewer(user_id))
+    return None if seconds is None else datetime.fromtimestamp(float(seconds), UTC)
+
+
+def last_seen(user_id: int) -> datetime | None:
+    """When an account was here last, within the last 30 days and while it could be named."""
+    return perform(_last_seen(user_id))
+
+
+async def alast_seen(user_id: int) -> datetime | None:
+    return await aperform(_last_seen(user_id))
+
+
+def _forget(user_id: int) -> Steps[None]:
+    yield Command("ZREM", keys.site_accounts(), account_viewer(user_id))
+
+
+def forget(user_id: int) -> None:
+    """An account no longer wants to be named: forget what was noted under its name."""
+    perform(_forget(user_id))
+
+
+class Viewers:
+    """The open streams of one process: the heartbeat for all of them.
+
+    `join` and `leave` only note; `tick`, called about once a second, sends everything that is due
+    in one round trip: who came, who left, every `BEAT` seconds all who are still here, and the
+    question how many watch each board that somebody watches here.
+    """
+
+    def __init__(self, client: Any = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._client = client
+        self._clock = clock
+        self._tabs: dict[str, Counter[str]] = {}  # open streams by viewer and board
+        self._due: set[Place] = set()
+        self._gone: set[Place] = set()
+        self._next_beat = clock() + BEAT
+        self._counts: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        """How many viewers have a stream here."""
+        return len(self._tabs)
+
+    def join(self, viewer: str, board: str) -> None:
+        """A stream was opened."""
+        self._tabs.setdefault(viewer, Counter())[board] += 1
+        self._due.add((viewer, board))
+        self._gone.discard((viewer, board))
+
+    def leave(self, viewer: str, board: str) -> None:
+        """A stream was closed; only the viewer's last one on the board here counts as leaving."""
+        boards = self._tabs[viewer]
+        boards[board] -= 1
+        if boards[board] > 0:
+            return
+        del boards[board]
+        if not boards:
+            del self._tabs[viewer]
+        self._due.discard((viewer, board))
+        self._gone.add((viewer, board))
+
+    def hear_leaving(self, message: bytes) -> None:
+        """A message of `keys.presence_leaving()`: speak up for those who still have a tab here."""
+        news = json.loads(message)
+        for viewer in news["viewers"]:
+            for board in self._tabs.get(viewer, ()):
+                if news["board"] in {"", board}:
+                    self._due.add((viewer, board))
+
+    async def tick(self) -> dict[str, int]:
+        """Send what is due; returns the number of viewers of each board where it changed.
+
+        Raises when Redis is away; everything stays due then.
+        """
+        now = self._clock()
+        beat = now >= self._next_beat
+        here = {(viewer, board) for viewer, boards in self._tabs.items() for board in boards}
+        due = here if beat else set(self._due)
+        gone = set(self._gone)
+        boards = sorted({board for _, board in here})
+        if not here and not gone:
+            self._counts = {}
+            return {}
+        # Leaves first: who moved from one board to another stays on the site.
+        writes = [*self._leaves(gone), *self._touches(due)]
+        questions = [_count_call(board) for board in boards]
+        replies = await Batch([*writes, *questions]).asend(self._client or get_async_redis())
+        if beat:
+            self._next_beat = now + BEAT
+        self._due -= due
+        self._gone -= gone
+        counted = dict(zip(boards, replies[len(writes) :], strict=True))
+        changed = {
+            board: number for board, number in counted.items() if self._counts.get(board) != number
+        }
+        self._counts = counted
+        return changed
+
+    def _leaves(self, gone: set[Place]) -> list[Call]:
+        off_site = {viewer for viewer, _ in gone if viewer not in self._tabs}
+        calls = [_leave_call(viewers, board) for board, viewers in _by_board(gone).items()]
+        return [_leave_call(off_site, None), *calls] if off_site else calls
+
+    def _touches(self, due: set[Place]) -> list[Call]:
+        calls = [_touch_call(viewers, board) for board, viewers in _by_board(due).items()]
+        return [_touch_call({viewer for viewer, _ in due}, None), *calls] if due else []
+
+
+def _by_board(places: Iterable[Place]) -> dict[str, list[str]]:
+    viewers: dict[str, list[str]] = defaultdict(list)
+    for viewer, board in places:
+        viewers[board].append(viewer)
+    return viewers
