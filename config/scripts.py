@@ -6,12 +6,15 @@ Imports no Django, so that the engine can use it on its own.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from redis.exceptions import NoScriptError
+
+_INCLUDE = re.compile(r"^-- include (\w+)$", re.MULTILINE)
 
 
 class Script:
@@ -47,5 +50,14 @@ class Script:
 
 @cache
 def load(directory: Path, name: str) -> Script:
-    """The script in `<directory>/<name>.lua`."""
-    return Script(name, (directory / f"{name}.lua").read_text())
+    """The script in `<directory>/<name>.lua`.
+
+    A line `-- include other` stands for the text of `other.lua` in the same folder: what several
+    scripts share is written once.
+    """
+    return Script(name, _text(directory, name))
+
+
+def _text(directory: Path, name: str) -> str:
+    text = (directory / f"{name}.lua").read_text()
+    return _INCLUDE.sub(lambda match: _text(directory, match[1]), text)

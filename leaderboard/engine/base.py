@@ -1,0 +1,195 @@
+"""What a board is made of, and how its calls reach Redis.
+
+An operation is a generator: it yields each `Call` it needs, gets the reply, and returns the
+result. `RedisLeaderboard` and `AsyncRedisLeaderboard` differ only in how they send a call.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self, TypeVar
+
+import msgspec
+
+from config.scripts import Script, load
+from leaderboard import keys
+from leaderboard.engine.errors import LeaderboardError
+from leaderboard.engine.rules import checked_limit, rules_from
+from leaderboard.engine.windows import Period, period_at, period_named, periods_since
+
+SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+
+T = TypeVar("T")
+
+
+class Call(NamedTuple):
+    """One call of a script, as both kinds of client send it."""
+
+    script: Script
+    keys: Sequence[str]
+    args: Sequence[Any]
+
+
+Operation = Generator[Call, Any, T]
+
+
+def script(name: str) -> Script:
+    return load(SCRIPTS, name)
+
+
+def text(value: Any) -> Any:
+    """A reply as text, whether or not the client decodes."""
+    return value.decode() if isinstance(value, bytes) else value
+
+
+class Board:
+    """A board's key, rules and windows. Its subclasses describe the operations.
+
+    Keys, all under `key` (see `leaderboard.keys`): the entries in a sorted set, a hash of details
+    per player, and what the rules ask for beyond that.
+    """
+
+    def __init__(
+        self,
+        redis_client: Any,
+        key: str = "leaderboard:demo",
+        max_entries: int | None = 100,
+        **rules: Any,
+    ) -> None:
+        if not isinstance(key, str) or not key:
+            raise LeaderboardError("A board needs a key.", code="invalid_key", field="key")
+        self.redis = redis_client
+        self.key = key
+        self.max_entries = checked_limit(max_entries)
+        self.rules = rules_from(rules)
+        season = self.rules.season
+        self.entries_key = key if season is None else keys.season_entries(key, season)
+        # Only a view on a window or a past season has these.
+        self._view_of: Period | None = None
+        self._read_only = False
+        self._clock_skew = 0  # of Redis against this machine, in microseconds; learnt when it shows
+        self._valid_from = self._valid_until = 0
+        self._write_keys: list[str] = []
+        self._write_extra = ""
+        self._read_keys = [self.key, self.entries_key]
+
+    # ---- views ----------------------------------------------------------------------------------
+
+    def window(self, name: str, period: str | None = None) -> Self:
+        """This board's day, week, month or all-time entries, to read from.
+
+        `period` names a past one (`2026-11-16`, `2026-W47`, `2026-11`); None is the present one.
+        """
+        if name not in self.rules.windows:
+            raise LeaderboardError(
+                f"This board keeps no window {name!r}.", code="unknown_window", field="window"
+            )
+        if period is None:
+            found = period_at(name, self.now(), self.rules.zone)
+        else:
+            try:
+                found = period_named(name, period, self.rules.zone)
+            except ValueError:
+                raise LeaderboardError(
+                    f"{period!r} is not a {name}.", code="invalid_period", field="period"
+                ) from None
+        view = self._view(keys.window_entries(self.key, name, found.name))
+        view._view_of = found
+        return view
+
+    def season(self, number: int) -> Self:
+        """The entries of another season, to read from."""
+        return self._view(keys.season_entries(self.key, number))
+
+    def _view(self, entries_key: str) -> Self:
+        view = copy.copy(self)
+        view.entries_key = entries_key
+        view._read_keys = [self.key, entries_key]
+        view._read_only = True
+        return view
+
+    # ---- time and keys --------------------------------------------------------------------------
+
+    def now(self) -> int:
+        """Microseconds by the clock of Redis, as far as it is known here."""
+        return time.time_ns() // 1000 + self._clock_skew
+
+    def _learn_time(self, microseconds: int) -> None:
+        self._clock_skew = microseconds - time.time_ns() // 1000
+        self._valid_until = 0
+
+    def _keys_now(self) -> tuple[list[str], str]:
+        """The keys of a write at this moment, and the further rules for the script.
+
+        Computed anew only when a window ends; the script checks that they are of its moment.
+        """
+        if not self._write_keys or (
+            self.rules.windows and not self._valid_from <= self.now() < self._valid_until
+        ):
+            now = self.now()
+            periods = [period_at(name, now, self.rules.zone) for name in self.rules.windows]
+            self._valid_from = max((period.start for period in periods), default=0)
+            ends = [period.end for period in periods if period.end is not None]
+            self._valid_until = min(ends, default=2**53)
+            self._write_keys = self._keys_of(periods)
+            self._write_extra = self._extra(periods, check_time=bool(ends))
+        return self._write_keys, self._write_extra
+
+    def _keys_ever(self) -> tuple[list[str], str]:
+        """The keys of everything that is still kept, past windows included."""
+        now = self.now()
+        start = now - self.rules.retention
+        periods = [
+            period
+            for name in self.rules.windows
+            for period in periods_since(name, start, now, self.rules.zone)
+        ]
+        return self._keys_of(periods), self._extra(periods, check_time=False)
+
+    def _keys_of(self, periods: Sequence[Period]) -> list[str]:
+        names = [keys.window_entries(self.key, one.window, one.name) for one in periods]
+        return [self.key, self.entries_key, *names]
+
+    def _extra(self, periods: Sequence[Period], *, check_time: bool) -> str:
+        """The rules that few boards have, as JSON; '' when there are none."""
+        rules = self.rules
+        extra: dict[str, Any] = {}
+        if rules.season is not None:
+            extra["season"] = str(rules.season)
+        if periods:
+            extra["expires"] = ["", "", *(self._expiry(period) for period in periods)]
+        if check_time:
+            extra |= {"from": self._valid_from, "until": self._valid_until}
+        for name, value in (
+            ("low", rules.lowest),
+            ("high", rules.highest),
+            ("step", rules.largest_step),
+        ):
+            if value is not None:
+                extra[name] = value
+        if rules.groups:
+            extra["groups"] = list(rules.groups)
+        if rules.events:
+            extra["cap"] = str(rules.event_cap)
+        return msgspec.json.encode(extra).decode() if extra else ""
+
+    def _expiry(self, period: Period) -> str:
+        """When a window's keys may go, in milliseconds as text; '' for never."""
+        if period.end is None:
+            return ""
+        return str((period.end + self.rules.retention) // 1000)
+
+    @property
+    def _limit(self) -> int:
+        return self.max_entries or 0
+
+    def _check_writable(self) -> None:
+        if self._read_only:
+            raise LeaderboardError(
+                "This is a view for reading: write to the board itself.",
+                code="read_only",
+                field="window",
+            )

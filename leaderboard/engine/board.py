@@ -1,0 +1,322 @@
+"""The two classes that programs use; every operation stands in `writes.py` and `reads.py`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any
+
+import redis
+import redis.asyncio
+from redis.exceptions import ResponseError
+
+from leaderboard import keys
+from leaderboard.engine.base import Operation, T, text
+from leaderboard.engine.errors import LeaderboardError
+from leaderboard.engine.reads import Entry, ReadOperations
+from leaderboard.engine.values import Details, checked_id
+from leaderboard.engine.writes import Result, Row, WriteOperations
+
+SCAN_BATCH = 1000
+
+
+class Operations(ReadOperations, WriteOperations):
+    """Everything a board can do, without the sending."""
+
+
+def _explained(error: ResponseError) -> Exception:
+    if "WRONGTYPE" in str(error):
+        return LeaderboardError(
+            "A key of this board holds something else than a board.", code="wrong_type", field="key"
+        )
+    return error
+
+
+class RedisLeaderboard(Operations):
+    """A leaderboard on any redis-py client, with the names and results of the redis.io guide."""
+
+    def __init__(
+        self,
+        redis_client: Any = None,
+        key: str = "leaderboard:demo",
+        max_entries: int | None = 100,
+        **rules: Any,
+    ) -> None:
+        client = redis_client or redis.Redis(decode_responses=True)
+        super().__init__(client, key, max_entries, **rules)
+
+    def _run(self, operation: Operation[T]) -> T:
+        client = self.redis
+        try:
+            call = next(operation)
+            while True:
+                call = operation.send(call.script(client, call.keys, call.args))
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        except ResponseError as error:
+            raise _explained(error) from error
+
+    # ---- writes ---------------------------------------------------------------------------------
+
+    def upsert_user(self, user_id: str, score: float, metadata: Details | None = None) -> Result:
+        """Set a player's score, whatever the board's operator, and add to the details."""
+        return self._run(self._submit_operation(user_id, score, "set", None, metadata, None, ""))
+
+    def increment_score(
+        self, user_id: str, amount: float, metadata: Details | None = None
+    ) -> Result:
+        """Add to a player's score, starting at 0, and to the details."""
+        return self._run(self._submit_operation(user_id, amount, "sum", None, metadata, None, ""))
+
+    def submit(
+        self,
+        user_id: str,
+        score: float,
+        *,
+        operator: str | None = None,
+        subscore: float | None = None,
+        metadata: Details | None = None,
+        idempotency_key: str | None = None,
+        source: str = "",
+    ) -> Result:
+        """Submit a score by the board's operator, or by the one given."""
+        return self._run(
+            self._submit_operation(
+                user_id, score, operator, subscore, metadata, idempotency_key, source
+            )
+        )
+
+    def submit_many(
+        self, rows: Iterable[Row], *, all_or_nothing: bool = False, details: bool = False
+    ) -> list[Result | LeaderboardError]:
+        """Submit many scores; for each row, in the order given, its result or its error."""
+        return self._run(self._submit_many_operation(rows, all_or_nothing, details))
+
+    def update_details(self, user_id: str, metadata: Details, *, source: str = "") -> Result | None:
+        """Add to a player's details and leave the score alone; None when nobody has that id."""
+        return self._run(self._details_operation(user_id, metadata, source))
+
+    def set_max_entries(self, max_entries: int | None, *, source: str = "") -> list[str]:
+        """Change the size limit and return the ids trimmed by it, the worst first."""
+        return self._run(self._limit_operation(max_entries, source))
+
+    def delete_user(self, user_id: str, *, source: str = "") -> bool:
+        """Remove a player from the board and every window, with the details."""
+        return self._run(self._delete_operation(user_id, source))
+
+    def hide(self, user_id: str, *, source: str = "") -> bool:
+        """Take a player out of every read; the score is kept and goes on counting."""
+        return self._run(self._hide_operation(user_id, "hide", source))
+
+    def unhide(self, user_id: str, *, source: str = "") -> bool:
+        """Show a hidden player again, with the score and the time as they were."""
+        return self._run(self._hide_operation(user_id, "unhide", source))
+
+    def clear(self, *, source: str = "") -> None:
+        """Empty the board and its windows, details included."""
+        return self._run(self._clear_operation(source))
+
+    def load(self, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Put entries with given times on the board, as `scan` gives them; no events, no trim."""
+        return self._run(self._load_operation(rows))
+
+    # ---- reads ----------------------------------------------------------------------------------
+
+    def get_top(self, count: int) -> list[Entry]:
+        """The best entries."""
+        return self._run(self._top_operation(count))
+
+    def get_page(self, offset: int, count: int) -> list[Entry]:
+        """Entries after skipping `offset` from the top."""
+        return self._run(self._page_operation(offset, count))
+
+    def get_around_rank(self, rank: int, count: int) -> list[Entry]:
+        """Entries around a rank, always `count` of them when the board has as many."""
+        return self._run(self._around_rank_operation(rank, count))
+
+    def get_around_user(self, user_id: str, count: int) -> list[Entry]:
+        """Entries around a player; empty when the player is not on the board."""
+        return self._run(self._around_user_operation(user_id, count))
+
+    def get_score_range(
+        self, low: float | None, high: float | None, *, offset: int = 0, count: int = 100
+    ) -> list[Entry]:
+        """Entries with a score from low to high, both included; None is without bound."""
+        return self._run(self._score_range_operation(low, high, offset, count))
+
+    def get_entries(self, user_ids: Iterable[str]) -> dict[str, Any]:
+        """Given players ranked among themselves, and `missing`, the ids not on the board."""
+        return self._run(self._players_operation(user_ids))
+
+    def list_all(self) -> list[Entry]:
+        """The whole board."""
+        return self._run(self._all_operation())
+
+    def scan(self, batch: int = SCAN_BATCH, *, details: bool = True) -> Iterator[Entry]:
+        """The whole board in rank order, read in batches, with `at` and `counter` of ties."""
+        offset = 0
+        while True:
+            entries = self._run(self._scan_operation(offset, batch, details))
+            yield from entries
+            offset += batch
+            if len(entries) < batch:
+                return
+
+    def get_rank(self, user_id: str) -> int | None:
+        """A player's rank, None when not on the board."""
+        return self._run(self._rank_operation(user_id))
+
+    def get_user_entry(self, user_id: str) -> Entry | None:
+        """A player's entry, None when not on the board."""
+        return self._run(self._entry_operation(user_id))
+
+    def get_percentile(self, user_id: str) -> float | None:
+        """The share of the board, in percent, whose score this player's equals or beats."""
+        return self._run(self._percentile_operation(user_id))
+
+    def get_user_metadata(self, user_id: str) -> dict[str, str]:
+        """A player's details."""
+        found = self.redis.hgetall(keys.user(self.key, checked_id(user_id)))
+        return {text(name): text(value) for name, value in found.items()}
+
+    def get_size(self) -> int:
+        """The number of entries, hidden ones apart."""
+        return int(self.redis.zcard(self.entries_key))
+
+
+class AsyncRedisLeaderboard(Operations):
+    """The same board on a `redis.asyncio` client: the same methods as coroutines."""
+
+    def __init__(
+        self,
+        redis_client: Any = None,
+        key: str = "leaderboard:demo",
+        max_entries: int | None = 100,
+        **rules: Any,
+    ) -> None:
+        client = redis_client or redis.asyncio.Redis(decode_responses=True)
+        super().__init__(client, key, max_entries, **rules)
+
+    async def _run(self, operation: Operation[T]) -> T:
+        client = self.redis
+        try:
+            call = next(operation)
+            while True:
+                call = operation.send(await call.script.acall(client, call.keys, call.args))
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        except ResponseError as error:
+            raise _explained(error) from error
+
+    # ---- writes ---------------------------------------------------------------------------------
+
+    async def upsert_user(
+        self, user_id: str, score: float, metadata: Details | None = None
+    ) -> Result:
+        return await self._run(
+            self._submit_operation(user_id, score, "set", None, metadata, None, "")
+        )
+
+    async def increment_score(
+        self, user_id: str, amount: float, metadata: Details | None = None
+    ) -> Result:
+        return await self._run(
+            self._submit_operation(user_id, amount, "sum", None, metadata, None, "")
+        )
+
+    async def submit(
+        self,
+        user_id: str,
+        score: float,
+        *,
+        operator: str | None = None,
+        subscore: float | None = None,
+        metadata: Details | None = None,
+        idempotency_key: str | None = None,
+        source: str = "",
+    ) -> Result:
+        return await self._run(
+            self._submit_operation(
+                user_id, score, operator, subscore, metadata, idempotency_key, source
+            )
+        )
+
+    async def submit_many(
+        self, rows: Iterable[Row], *, all_or_nothing: bool = False, details: bool = False
+    ) -> list[Result | LeaderboardError]:
+        return await self._run(self._submit_many_operation(rows, all_or_nothing, details))
+
+    async def update_details(
+        self, user_id: str, metadata: Details, *, source: str = ""
+    ) -> Result | None:
+        return await self._run(self._details_operation(user_id, metadata, source))
+
+    async def set_max_entries(self, max_entries: int | None, *, source: str = "") -> list[str]:
+        return await self._run(self._limit_operation(max_entries, source))
+
+    async def delete_user(self, user_id: str, *, source: str = "") -> bool:
+        return await self._run(self._delete_operation(user_id, source))
+
+    async def hide(self, user_id: str, *, source: str = "") -> bool:
+        return await self._run(self._hide_operation(user_id, "hide", source))
+
+    async def unhide(self, user_id: str, *, source: str = "") -> bool:
+        return await self._run(self._hide_operation(user_id, "unhide", source))
+
+    async def clear(self, *, source: str = "") -> None:
+        return await self._run(self._clear_operation(source))
+
+    async def load(self, rows: Iterable[Mapping[str, Any]]) -> int:
+        return await self._run(self._load_operation(rows))
+
+    # ---- reads ----------------------------------------------------------------------------------
+
+    async def get_top(self, count: int) -> list[Entry]:
+        return await self._run(self._top_operation(count))
+
+    async def get_page(self, offset: int, count: int) -> list[Entry]:
+        return await self._run(self._page_operation(offset, count))
+
+    async def get_around_rank(self, rank: int, count: int) -> list[Entry]:
+        return await self._run(self._around_rank_operation(rank, count))
+
+    async def get_around_user(self, user_id: str, count: int) -> list[Entry]:
+        return await self._run(self._around_user_operation(user_id, count))
+
+    async def get_score_range(
+        self, low: float | None, high: float | None, *, offset: int = 0, count: int = 100
+    ) -> list[Entry]:
+        return await self._run(self._score_range_operation(low, high, offset, count))
+
+    async def get_entries(self, user_ids: Iterable[str]) -> dict[str, Any]:
+        return await self._run(self._players_operation(user_ids))
+
+    async def list_all(self) -> list[Entry]:
+        return await self._run(self._all_operation())
+
+    async def scan(self, batch: int = SCAN_BATCH, *, details: bool = True) -> AsyncIterator[Entry]:
+        offset = 0
+        while True:
+            entries = await self._run(self._scan_operation(offset, batch, details))
+            for entry in entries:
+                yield entry
+            offset += batch
+            if len(entries) < batch:
+                return
+
+    async def get_rank(self, user_id: str) -> int | None:
+        return await self._run(self._rank_operation(user_id))
+
+    async def get_user_entry(self, user_id: str) -> Entry | None:
+        return await self._run(self._entry_operation(user_id))
+
+    async def get_percentile(self, user_id: str) -> float | None:
+        return await self._run(self._percentile_operation(user_id))
+
+    async def get_user_metadata(self, user_id: str) -> dict[str, str]:
+        found = await self.redis.hgetall(keys.user(self.key, checked_id(user_id)))
+        return {text(name): text(value) for name, value in found.items()}
+
+    async def get_size(self) -> int:
+        return int(await self.redis.zcard(self.entries_key))

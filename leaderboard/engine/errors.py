@@ -1,0 +1,62 @@
+"""What the engine refuses, in words for people and codes for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class LeaderboardError(ValueError):
+    """Bad input: nothing was written. `code` is for machines, `field` names the argument."""
+
+    def __init__(self, message: str, *, code: str, field: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.field = field
+
+
+class SeasonMovedError(LeaderboardError):
+    """The season a write was meant for is not open: nothing was written.
+
+    `number` and `state` are those of the season that Redis knows, None when it knows none.
+    """
+
+    def __init__(self, number: int | None, state: str | None) -> None:
+        if number is None:
+            message = "This board has no open season."
+        else:
+            message = f"Season {number} of this board is {state}: ask again for the open season."
+        super().__init__(message, code="season_moved", field="season")
+        self.number = number
+        self.state = state
+
+
+class RowsRefusedError(LeaderboardError):
+    """All or nothing was asked and some rows are wrong: `errors` has them by their number."""
+
+    def __init__(self, errors: Mapping[int, LeaderboardError]) -> None:
+        first = min(errors)
+        super().__init__(
+            f"{len(errors)} of the rows cannot be accepted, nothing was written. "
+            f"Row {first}: {errors[first]}",
+            code="rows_refused",
+            field="rows",
+        )
+        self.errors = dict(errors)
+
+
+# What a script may say of one row: the message and the argument at fault.
+_REFUSALS = {
+    "score_too_low": ("The score is below the lowest that this board accepts.", "score"),
+    "score_too_high": ("The score is above the highest that this board accepts.", "score"),
+    "step_too_large": ("The score changes by more than this board accepts at once.", "score"),
+    "score_overflow": ("The sum is too large for a number.", "score"),
+    "too_many_details": ("A player can have at most 32 details.", "metadata"),
+    "details_too_large": ("A player's details can take at most 4096 bytes.", "metadata"),
+    "unknown_player": ("This player is not on the board.", "user_id"),
+}
+
+
+def refusal(code: str) -> LeaderboardError:
+    """The error for a code that a script gave."""
+    message, field = _REFUSALS[code]
+    return LeaderboardError(message, code=code, field=field)

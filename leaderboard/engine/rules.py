@@ -1,0 +1,137 @@
+"""The rules of a board, checked once, and the form in which scripts read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from leaderboard.engine.errors import LeaderboardError
+from leaderboard.engine.values import checked_count, checked_number
+
+MOST_ENTRIES = 2**31
+WINDOWS = ("day", "week", "month", "all")
+DAY_SECONDS = 86_400
+
+# The characters by which `rules.lua` and `write_entries.lua` know the values.
+_ORDERS = {"desc": "d", "asc": "a"}
+_TIES = {"earliest": "e", "latest": "l", "member": "m"}
+_RANKINGS = {"ordinal": "o", "competition": "c", "dense": "d"}
+_SUBSCORES = {None: "n", "desc": "d", "asc": "a"}
+OPERATORS = {"set": "s", "best": "b", "sum": "i"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How a board ranks and what it keeps. The defaults are those of a plain board.
+
+    `subscore` is the order of the second number, None for boards without one. `lowest`, `highest`
+    and `largest_step` bound the scores. `groups` names the details by which the board is grouped.
+    `windows` are kept in `time_zone` and outlive their end by `retention_days`. `season` is the
+    season written to and read; a write is refused when it is not the open one. `events` keeps the
+    last `event_cap` accepted writes in a stream, `notices` publishes each.
+    """
+
+    order: str = "desc"
+    operator: str = "set"
+    ties: str = "member"
+    ranking: str = "ordinal"
+    subscore: str | None = None
+    windows: tuple[str, ...] = ()
+    time_zone: str = "UTC"
+    retention_days: int = 35
+    lowest: float | None = None
+    highest: float | None = None
+    largest_step: float | None = None
+    groups: tuple[str, ...] = ()
+    season: int | None = None
+    events: bool = False
+    event_cap: int = 100_000
+    notices: bool = False
+    flags: str = field(init=False, repr=False, compare=False)
+    zone: ZoneInfo = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        flags = (
+            _choice("order", self.order, _ORDERS)
+            + _choice("ties", self.ties, _TIES)
+            + _choice("subscore", self.subscore, _SUBSCORES)
+            + _choice("ranking", self.ranking, _RANKINGS)
+        )
+        _choice("operator", self.operator, OPERATORS)
+        put = object.__setattr__  # a frozen instance finishes itself here, once
+        put(self, "flags", f"{flags}{self.events:d}{self.notices:d}")
+        put(self, "windows", _words("windows", self.windows))
+        for window in self.windows:
+            _choice("windows", window, dict.fromkeys(WINDOWS, ""))
+        put(self, "groups", _words("groups", self.groups))
+        put(self, "zone", _zone(self.time_zone))
+        for name in ("lowest", "highest", "largest_step"):
+            value = getattr(self, name)
+            if value is not None:
+                put(self, name, checked_number(value, name))
+        if self.lowest is not None and self.highest is not None and self.lowest > self.highest:
+            raise LeaderboardError(
+                "lowest must not be above highest.", code="invalid_rule", field="lowest"
+            )
+        if self.largest_step is not None and self.largest_step < 0:
+            raise LeaderboardError(
+                "largest_step must not be negative.", code="invalid_rule", field="largest_step"
+            )
+        if self.season is not None:
+            checked_count(self.season, "season", MOST_ENTRIES)
+        checked_count(self.retention_days + 1, "retention_days", 10_000)
+        checked_count(self.event_cap, "event_cap", MOST_ENTRIES)
+
+    @property
+    def retention(self) -> int:
+        """How long a window outlives its end, in microseconds."""
+        return self.retention_days * DAY_SECONDS * 1_000_000
+
+    @classmethod
+    def names(cls) -> frozenset[str]:
+        return frozenset(item.name for item in fields(cls) if item.init)
+
+
+def rules_from(given: dict[str, Any]) -> Rules:
+    unknown = sorted(set(given) - Rules.names())
+    if unknown:
+        raise LeaderboardError(
+            f"There is no rule {unknown[0]!r}. There are: {', '.join(sorted(Rules.names()))}.",
+            code="unknown_rule",
+            field=unknown[0],
+        )
+    return Rules(**given)
+
+
+def checked_limit(max_entries: Any) -> int | None:
+    if max_entries is None:
+        return None
+    return checked_count(max_entries, "max_entries", MOST_ENTRIES)
+
+
+def _choice(name: str, value: Any, values: dict[Any, str]) -> str:
+    try:
+        return values[value]
+    except (KeyError, TypeError):
+        known = ", ".join(str(one) for one in values)
+        raise LeaderboardError(
+            f"{name} cannot be {value!r}: choose one of {known}.", code="invalid_rule", field=name
+        ) from None
+
+
+def _words(name: str, value: Iterable[str]) -> tuple[str, ...]:
+    words = (value,) if isinstance(value, str) else tuple(value)
+    if any(not isinstance(word, str) or not word for word in words) or len(set(words)) < len(words):
+        raise LeaderboardError(f"{name} must be different words.", code="invalid_rule", field=name)
+    return words
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, TypeError):
+        raise LeaderboardError(
+            f"There is no time zone {name!r}.", code="invalid_rule", field="time_zone"
+        ) from None

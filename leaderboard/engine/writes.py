@@ -1,0 +1,275 @@
+"""The operations that change a board."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from leaderboard.engine.base import Board, Call, Operation, script, text
+from leaderboard.engine.errors import (
+    LeaderboardError,
+    RowsRefusedError,
+    SeasonMovedError,
+    refusal,
+)
+from leaderboard.engine.rules import OPERATORS, checked_limit
+from leaderboard.engine.values import (
+    MOST_ROWS,
+    Details,
+    Submission,
+    checked_id,
+    checked_key,
+    checked_number,
+    flat_details,
+)
+
+WRITE = script("write_entries")
+REMOVE = script("remove_player")
+HIDE = script("hide_player")
+TRIM = script("trim_entries")
+CLEAR = script("clear_entries")
+LOAD = script("load_entries")
+
+ROWS_PER_CALL = 1000  # about ten milliseconds of the server's time
+CLEARED_PER_CALL = 5000
+
+Result = dict[str, Any]
+Row = Submission | Mapping[str, Any]
+
+
+class WriteOperations(Board):
+    def _submit_operation(
+        self,
+        user_id: str,
+        score: float,
+        operator: str | None,
+        subscore: float | None,
+        metadata: Details | None,
+        idempotency_key: str | None,
+        source: str,
+    ) -> Operation[Result]:
+        user_id = checked_id(user_id)
+        row = self._row(
+            user_id, score, operator, subscore, metadata, checked_key(idempotency_key), source
+        )
+        reply = yield from self._write(row, "01")
+        answer = reply[1]
+        if not isinstance(answer, list):
+            raise refusal(text(answer))
+        return self._result(user_id, answer, with_details=True)
+
+    def _details_operation(
+        self, user_id: str, metadata: Details, source: str
+    ) -> Operation[Result | None]:
+        user_id = checked_id(user_id)
+        flat = flat_details(metadata, self.rules.groups)
+        row = [user_id, "", "d", "", "", source, len(flat) // 2, *flat]
+        reply = yield from self._write(row, "01")
+        answer = reply[1]
+        if not isinstance(answer, list):
+            error = refusal(text(answer))
+            if error.code == "unknown_player":
+                return None
+            raise error
+        return self._result(user_id, answer, with_details=True)
+
+    def _submit_many_operation(
+        self, rows: Iterable[Row], all_or_nothing: bool, details: bool
+    ) -> Operation[list[Result | LeaderboardError]]:
+        results: list[Result | LeaderboardError] = []
+        packed: list[tuple[int, str, list[Any]]] = []
+        for number, row in enumerate(rows):
+            try:
+                one = row if isinstance(row, Submission) else _submission(row)
+                user_id = checked_id(one.user_id)
+                key = checked_key(one.idempotency_key)
+                flat = self._row(
+                    user_id, one.score, one.operator, one.subscore, one.metadata, key, one.source
+                )
+            except LeaderboardError as error:
+                results.append(error)
+            else:
+                results.append({})
+                packed.append((number, user_id, flat))
+        if all_or_nothing:
+            _refuse_any({n: r for n, r in enumerate(results) if isinstance(r, LeaderboardError)})
+            if len(results) > MOST_ROWS:
+                raise LeaderboardError(
+                    f"All or nothing works for at most {MOST_ROWS} rows.",
+                    code="too_many_rows",
+                    field="rows",
+                )
+        portion = MOST_ROWS if all_or_nothing else ROWS_PER_CALL
+        flags = f"{all_or_nothing:d}{details:d}"
+        for start in range(0, len(packed), portion):
+            batch = packed[start : start + portion]
+            flat = [value for _, _, row in batch for value in row]
+            try:
+                reply = yield from self._write(flat, flags)
+            except SeasonMovedError as error:
+                if start == 0:
+                    raise
+                # What is written stays written; the caller sends the rest again.
+                for number, _, _ in packed[start:]:
+                    results[number] = error
+                break
+            for (number, user_id, _), answer in zip(batch, reply[1:], strict=True):
+                if isinstance(answer, list):
+                    results[number] = self._result(user_id, answer, with_details=details)
+                else:
+                    results[number] = refusal(text(answer))
+        return results
+
+    def _row(
+        self,
+        user_id: str,
+        score: float,
+        operator: str | None,
+        subscore: float | None,
+        metadata: Details | None,
+        idempotency_key: str,
+        source: str,
+    ) -> list[Any]:
+        number = checked_number(score)
+        try:
+            sign = OPERATORS[operator or self.rules.operator]
+        except (KeyError, TypeError):
+            raise LeaderboardError(
+                f"operator cannot be {operator!r}: choose one of {', '.join(OPERATORS)}.",
+                code="invalid_operator",
+                field="operator",
+            ) from None
+        second = ""
+        if subscore is not None:
+            if self.rules.subscore is None:
+                raise LeaderboardError(
+                    "This board keeps no subscore.", code="no_subscore", field="subscore"
+                )
+            second = repr(checked_number(subscore, "subscore"))
+        if not metadata:
+            return [user_id, repr(number), sign, second, idempotency_key, source, 0]
+        flat = flat_details(metadata, self.rules.groups)
+        details = len(flat) // 2
+        return [user_id, repr(number), sign, second, idempotency_key, source, details, *flat]
+
+    def _write(self, rows: Sequence[Any], flags: str) -> Operation[list[Any]]:
+        """Send rows; again when Redis says that another day has begun there."""
+        self._check_writable()
+        while True:
+            names, extra = self._keys_now()
+            reply: list[Any] = yield Call(
+                WRITE, names, [self.rules.flags + flags, self._limit, extra, *rows]
+            )
+            status = text(reply[0])
+            if status == "ok":
+                return reply
+            if status == "window":
+                self._learn_time(int(reply[1]))
+            elif status == "season":
+                number = None if reply[1] is None else int(reply[1])
+                raise SeasonMovedError(number, text(reply[2]))
+            else:
+                pairs = zip(reply[1::2], reply[2::2], strict=True)
+                _refuse_any({int(number): refusal(text(code)) for number, code in pairs})
+
+    def _result(self, user_id: str, answer: list[Any], *, with_details: bool) -> Result:
+        replayed, rank, score, previous_rank, previous_score, changed, sequence = answer[:7]
+        result: Result = {
+            "rank": rank,
+            "user_id": user_id,
+            "score": None if score is None else float(score),
+            "trimmed_user_ids": [text(one) for one in answer[10]],
+            "previous_rank": previous_rank,
+            "previous_score": None if previous_score is None else float(previous_score),
+            "changed": changed == 1,
+            "replayed": replayed == 1,
+            "sequence": sequence,
+        }
+        if with_details:
+            flat = iter(answer[9])
+            result["metadata"] = {text(name): text(value) for name, value in zip(flat, flat)}  # noqa: B905
+        if self.rules.subscore is not None:
+            result["subscore"] = None if answer[8] is None else float(answer[8])
+        return result
+
+    def _limit_operation(self, max_entries: int | None, source: str) -> Operation[list[str]]:
+        self._check_writable()
+        self.max_entries = checked_limit(max_entries)
+        trimmed: list[str] = []
+        finished, first = False, 1
+        while not finished:
+            names, extra = self._keys_now()
+            reply = yield Call(TRIM, names, [self.rules.flags, self._limit, extra, source, first])
+            finished, first = bool(reply[0]), 0
+            trimmed += [text(user_id) for user_id in reply[1:]]
+        return trimmed
+
+    def _delete_operation(self, user_id: str, source: str) -> Operation[bool]:
+        self._check_writable()
+        names, extra = self._keys_ever()
+        args = [self.rules.flags, self._limit, extra, checked_id(user_id), source]
+        reply = yield Call(REMOVE, names, args)
+        return bool(reply)
+
+    def _hide_operation(self, user_id: str, what: str, source: str) -> Operation[bool]:
+        self._check_writable()
+        names, extra = self._keys_ever()
+        args = [self.rules.flags, self._limit, extra, checked_id(user_id), source, what]
+        reply = yield Call(HIDE, names, args)
+        return bool(reply)
+
+    def _clear_operation(self, source: str) -> Operation[None]:
+        self._check_writable()
+        finished, first = False, 1
+        names, extra = self._keys_ever()
+        while not finished:
+            args = [self.rules.flags, self._limit, extra, source, first, CLEARED_PER_CALL]
+            reply = yield Call(CLEAR, names, args)
+            finished, first = bool(reply), 0
+
+    def _load_operation(self, rows: Iterable[Mapping[str, Any]]) -> Operation[int]:
+        """Works on views too: this is how windows and seasons are rebuilt."""
+        periods = [self._view_of] if self._view_of else []
+        extra = self._extra([], check_time=False)
+        if periods and self._view_of is not None and self._view_of.end is not None:
+            extra = self._extra(periods, check_time=False).replace('["","",', '["",', 1)
+        loaded, batch, count = 0, [], 0
+        head = [self.rules.flags, self._limit, extra]
+        for row in rows:
+            batch += self._loaded_row(row)
+            count += 1
+            if count == ROWS_PER_CALL:
+                loaded += yield Call(LOAD, self._read_keys, head + batch)
+                batch, count = [], 0
+        if batch:
+            loaded += yield Call(LOAD, self._read_keys, head + batch)
+        return loaded
+
+    def _loaded_row(self, row: Mapping[str, Any]) -> list[Any]:
+        flat = flat_details(row.get("metadata"), self.rules.groups)
+        return [
+            checked_id(row["user_id"]),
+            repr(checked_number(row["score"])),
+            repr(checked_number(row.get("subscore") or 0.0, "subscore")),
+            int(row.get("at") or 0),
+            int(row.get("counter") or 0),
+            len(flat) // 2,
+            *flat,
+        ]
+
+
+def _submission(row: Mapping[str, Any]) -> Submission:
+    try:
+        return Submission(**row)
+    except TypeError:
+        raise LeaderboardError(
+            "A row needs user_id and score, and may have operator, subscore, metadata, "
+            "idempotency_key and source.",
+            code="invalid_row",
+            field="rows",
+        ) from None
+
+
+def _refuse_any(errors: Mapping[int, LeaderboardError]) -> None:
+    if errors:
+        raise RowsRefusedError(errors)

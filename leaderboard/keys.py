@@ -1,0 +1,138 @@
+"""The names of every key of a board, and what each holds. Imports no Django.
+
+`board` is a board's base key: `leaderboard:{slug}` for live boards, so that all keys of a board
+share a slot on a cluster, or whatever a program gives the engine. `entries` is one of its sorted
+sets: the board itself, a season or a window. Whatever belongs to one sorted set has that set's
+name in front, and is renamed, expired and dropped with it.
+
+Scripts get the base key and the sorted sets through KEYS and add the suffixes below themselves;
+`docs/decisions/keys-in-scripts.md` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+PLACEHOLDERS = {"board": "leaderboard:{<slug>}", "entries": "<entries>"}
+
+
+def base(slug: str) -> str:
+    """sorted set: a board without seasons, id → score; TTL none, it is the data; written by the
+    engine.
+    """
+    return f"leaderboard:{{{slug}}}"
+
+
+def season_entries(board: str, number: int | str) -> str:
+    """sorted set: one season, stamp and id → score; TTL none, dropped after its archive is
+    written; written by the engine.
+    """
+    return f"{board}:s{number}"
+
+
+def window_entries(board: str, window: str, period: str) -> str:
+    """sorted set: one window's period, stamp and id → score; TTL the period's end and the board's
+    retention, none for `all`; written by the engine.
+    """
+    return f"{board}:w:{window}:{period}"
+
+
+def stamps(entries: str) -> str:
+    """hash: id → the bytes before the id in the sorted set, on boards that rank ties by time or
+    subscore; TTL as its sorted set; written by the engine.
+    """
+    return f"{entries}:at"
+
+
+def aside(entries: str) -> str:
+    """sorted set: the entries of hidden players; TTL as its sorted set; written by the engine."""
+    return f"{entries}:aside"
+
+
+def ranks(entries: str) -> str:
+    """sorted set: each distinct score once, on boards with dense ranks; TTL as its sorted set;
+    written by the engine.
+    """
+    return f"{entries}:ranks"
+
+
+def group(entries: str, field: str) -> str:
+    """sorted set: value, score, stamp and id, ordered by bytes, for each field in the rule
+    `groups`; TTL as its sorted set; written by the engine.
+    """
+    return f"{entries}:by:{field}"
+
+
+def group_ranks(entries: str, field: str) -> str:
+    """sorted set: each value and distinct score once, with `groups` and dense ranks; TTL as its
+    sorted set; written by the engine.
+    """
+    return f"{entries}:by:{field}:ranks"
+
+
+def dropped(entries: str) -> str:
+    """sorted set: a cleared board whose details are being deleted; TTL none, deleted in the end;
+    written by the engine.
+    """
+    return f"{entries}:dropped"
+
+
+def user(board: str, user_id: str) -> str:
+    """hash: a player's details; TTL none while on the board itself, else as the last window the
+    player stands in; written by the engine.
+    """
+    return f"{board}:user:{user_id}"
+
+
+def hidden(board: str) -> str:
+    """set: ids of hidden players; TTL none, until unhidden; written by the engine."""
+    return f"{board}:hidden"
+
+
+def sequence(board: str) -> str:
+    """string: number of accepted writes; TTL none, it must never go back; written by the engine."""
+    return f"{board}:seq"
+
+
+def events(board: str) -> str:
+    """stream: accepted writes, capped; TTL none, the worker moves them to SQL; written by the
+    engine.
+    """
+    return f"{board}:events"
+
+
+def live(board: str) -> str:
+    """channel: one compact JSON message per accepted write; TTL none; written by the engine."""
+    return f"{board}:live"
+
+
+def season_pointer(board: str) -> str:
+    """hash: `number`, `state`, `opens`, `closes` of the running season; TTL none, it is the truth;
+    written by seasons.
+    """
+    return f"{board}:season"
+
+
+def once(board: str, id_length: int | str, user_id: str, idempotency_key: str) -> str:
+    """string: the first answer to this idempotency key; TTL one day; written by the engine."""
+    return f"{board}:once:{id_length}:{user_id}:{idempotency_key}"
+
+
+def union(board: str, digest: str) -> str:
+    """sorted set: a union of boards or seasons, id → score; TTL one minute unless given; written
+    by the engine.
+    """
+    return f"{board}:union:{digest}"
+
+
+def entries_keys(entries: str, groups: Iterable[str] = ()) -> list[str]:
+    """Everything that belongs to one sorted set and moves, expires and goes with it."""
+    names = [entries, stamps(entries), aside(entries), ranks(entries)]
+    for field in groups:
+        names += [group(entries, field), group_ranks(entries, field)]
+    return names
+
+
+def season_keys(board: str, number: int, groups: Iterable[str] = ()) -> list[str]:
+    """All keys of one season, for freezing and dropping it."""
+    return entries_keys(season_entries(board, number), groups)

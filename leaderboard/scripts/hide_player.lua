@@ -1,0 +1,40 @@
+-- Hide a player, who keeps the score but disappears from every read, or show the player again.
+--
+-- KEYS[1] the board's base key, KEYS[2] its entries, KEYS[3...] its windows' entries, past ones too
+-- ARGV[1] rules, ARGV[2] size limit, ARGV[3] further rules as JSON, or ''
+-- ARGV[4] id
+-- ARGV[5] source
+-- ARGV[6] hide or unhide
+-- Returns whether that changed anything (1) or not (0)
+-- include rules
+-- include ranks
+-- include places
+-- include announce
+local id, hide = ARGV[4], ARGV[6] == 'hide'
+local flagged = call(hide and 'SADD' or 'SREM', base .. ':hidden', id)
+if flagged == 0 then return 0 end
+local values = group_values(id)
+local rank, previous_rank = false, false
+for number = 2, #KEYS do
+  local entries = KEYS[number]
+  local score, prefix = find(number, id, not hide)
+  if score then
+    local member = prefix .. id
+    if hide then
+      if number == 2 then previous_rank = rank_of(entries, member, score) end
+      if indexed then unindex(number, id, prefix, score, values) end
+      call('ZREM', entries, member)
+      add(entries .. ':aside', number, score, member)
+    else
+      call('ZREM', entries .. ':aside', member)
+      add(entries, number, score, member)
+      if indexed then index(number, id, prefix, score, values) end
+      trim(number, MOST_TRIMMED)
+      if number == 2 and call('ZSCORE', entries, member) then
+        rank = rank_of(entries, member, score)
+      end
+    end
+  end
+end
+announce(ARGV[6], id, ARGV[5], rank, previous_rank)
+return 1

@@ -1,0 +1,34 @@
+-- Remove a player from a board, its windows and from among the hidden, details included.
+--
+-- KEYS[1] the board's base key, KEYS[2] its entries, KEYS[3...] its windows' entries, past ones too
+-- ARGV[1] rules, ARGV[2] size limit, ARGV[3] further rules as JSON, or ''
+-- ARGV[4] id
+-- ARGV[5] source
+-- Returns whether the player stood on the board itself (1) or not (0)
+-- include rules
+-- include ranks
+-- include places
+-- include announce
+local id = ARGV[4]
+local values = group_values(id)
+local was_on_board, known, previous_rank = 0, false, false
+for number = 2, #KEYS do
+  local entries = KEYS[number]
+  for _, out in ipairs({false, true}) do
+    local score, prefix = find(number, id, out)
+    if score then
+      known = true
+      if number == 2 then was_on_board = 1 end
+      if not out then
+        if number == 2 then previous_rank = rank_of(entries, prefix .. id, score) end
+        if indexed then unindex(number, id, prefix, score, values) end
+      end
+      call('ZREM', out and entries .. ':aside' or entries, prefix .. id)
+    end
+  end
+  if stamped then call('HDEL', entries .. ':at', id) end
+end
+call('SREM', base .. ':hidden', id)
+call('DEL', base .. ':user:' .. id)
+if known then announce('remove', id, ARGV[5], false, previous_rank) end
+return was_on_board
