@@ -106,6 +106,8 @@ REDIS_URL = environment.text("REDIS_URL") or embedded.register(VAR_DIR / "redis"
 CACHES = cache_settings(REDIS_URL, environment.text("CACHE_URL"))
 
 SESSION_ENGINE = "sessions_app.backend"
+# Page views are counted by a thread, about once a second, not by the request.
+VISITS_IN_BACKGROUND = True
 
 # How many proxies of ours stand in front; the client's address is counted from the right of
 # X-Forwarded-For by this number. 0: the connection's own address.

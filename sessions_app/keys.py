@@ -49,3 +49,36 @@ def presence_leaving() -> str:
     """channel: JSON of who left a board or the site with one of their tabs; TTL none;
     written by `leave_present.lua`."""
     return "presence:leaving"
+
+
+def site_visitors(day: str) -> str:
+    """hyperloglog: visitors of any page on one day; TTL 70 days; written by `visits.flush`."""
+    return f"visits:{{site}}:{day}"
+
+
+def board_visitors(board: str, day: str) -> str:
+    """hyperloglog: visitors of a board on one day; TTL 70 days; written by `visits.flush`."""
+    return f"visits:board:{{{board}}}:{day}"
+
+
+def active_accounts(day: str) -> str:
+    """bitmap: a bit for each account that was here on one day, by its id; TTL 70 days;
+    written by `visits.flush`."""
+    return f"visits:{{site}}:active:{day}"
+
+
+def returned_accounts(day: str, later: str) -> str:
+    """bitmap: accounts that were here on both days; TTL 60 s; written by `count_returned.lua`."""
+    return f"visits:{{site}}:returned:{day}:{later}"
+
+
+def flags() -> str:
+    """hash: JSON of each flag's state, by name; TTL 1 day, then read from SQL again;
+    written by `flags.publish`."""
+    return "flags:{all}"
+
+
+def flag_users(name: str) -> str:
+    """bitmap: a bit for each account that a flag names, by its id; TTL 1 day, with `flags:{all}`;
+    written by `flags.publish`."""
+    return f"flags:{{all}}:users:{name}"

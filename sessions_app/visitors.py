@@ -12,8 +12,9 @@ from django.http import HttpRequest, HttpResponseBase
 COOKIE = "visitor"
 COOKIE_AGE = 180 * 24 * 3600
 _ID = re.compile(r"[A-Za-z0-9_-]{22}")
+# Cubot makes telephones.
 _BOT = re.compile(
-    r"bot\b|bot[/;_-]|crawl|spider|slurp|scrape|headless|preview|monitor|uptime|archiver|fetch"
+    r"(?<!cu)bot\b|crawl|spider|slurp|scrape|headless|preview|monitor|uptime|archiver|fetch"
     r"|facebookexternalhit|lighthouse|curl|wget|python|java/|go-http|okhttp|libwww|httpclient"
     r"|postman|axios|node",
     re.IGNORECASE,

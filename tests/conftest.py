@@ -29,8 +29,13 @@ def redis_server() -> RedisServer:
 
 @pytest.fixture(autouse=True)
 def _empty_redis() -> None:
+    from sessions_app import flags, visits
+
     with OWN_SERVER.client() as client:
         client.flushall()
+    # What a process remembers of Redis goes with it.
+    flags.forget()
+    visits.discard()
 
 
 @pytest.fixture

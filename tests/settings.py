@@ -18,3 +18,5 @@ STORAGES = STORAGES | {
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = True
 STATIC_ROOT = VAR_DIR / "no-static-in-tests"
+# Tests call `visits.flush()`, so that nothing of one test arrives in the next.
+VISITS_IN_BACKGROUND = False
