@@ -21,19 +21,6 @@ document.addEventListener("submit", (event) => {
   }
 });
 
-/** Close an open menu on Escape or on a click elsewhere. @param {Event} event */
-function closeMenus(event) {
-  for (const menu of document.querySelectorAll("details.menu[open]")) {
-    const outside = !menu.contains(/** @type {Node} */ (event.target));
-    const escape = event instanceof KeyboardEvent && event.key === "Escape";
-    if (!(escape || (outside && event.type === "click"))) continue;
-    menu.removeAttribute("open");
-    if (escape) menu.querySelector("summary")?.focus();
-  }
-}
-document.addEventListener("click", closeMenus);
-document.addEventListener("keydown", closeMenus);
-
 const exact = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" });
 const short = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
 const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" });

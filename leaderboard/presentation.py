@@ -1,0 +1,114 @@
+"""How a line of a board reads: the score in the board's format and the reader's language, the
+name, the picture. For pages and for the live stream alike."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+from django.utils.formats import number_format
+from django.utils.translation import gettext
+
+from leaderboard.models import Board
+
+COLOURS = 8  # classes .avatar-0 to .avatar-7
+LONGEST_NAME = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One player on a board, ready to be shown."""
+
+    id: str
+    rank: int
+    name: str
+    country: str
+    team: str
+    avatar_url: str
+    initials: str
+    colour: int
+    score: float
+    score_text: str
+    url: str
+    online: bool = False
+
+
+def score_text(board: Board, score: float) -> str:
+    """The score as the board shows it, without its unit."""
+    if board.score_format == Board.ScoreFormat.DURATION:
+        return duration_text(score, board.score_decimals)
+    if board.score_format == Board.ScoreFormat.DECIMALS:
+        return number_format(score, board.score_decimals, use_l10n=True, force_grouping=True)
+    # Points are whole as a rule; one that is not is never shown rounded to another score.
+    whole = int(score) if float(score).is_integer() else round(score, 6)
+    return number_format(whole, use_l10n=True, force_grouping=True)
+
+
+def duration_text(seconds: float, decimals: int) -> str:
+    """62.345 → 1:02.345; an hour more → 1:01:02.345."""
+    unit = 10**decimals
+    total = round(abs(seconds) * unit)
+    minutes, rest = divmod(total, 60 * unit)
+    hours, minutes = divmod(minutes, 60)
+    whole, fraction = divmod(rest, unit)
+    text = f"{hours}:{minutes:02}:{whole:02}" if hours else f"{minutes}:{whole:02}"
+    if decimals:
+        text += f"{number_format(0, 1, use_l10n=True)[1]}{fraction:0{decimals}}"
+    return f"-{text}" if seconds < 0 and total else text
+
+
+def number_text(number: int) -> str:
+    return number_format(number, use_l10n=True, force_grouping=True)
+
+
+def initials(name: str) -> str:
+    """Two letters for the picture: of the first and the last word, or of the only one."""
+    words = [word for word in name.split() if word[0].isalnum()]
+    if not words:
+        return "?"
+    if len(words) == 1:
+        return words[0][:2]
+    return words[0][0] + words[-1][0]
+
+
+def safe_avatar(avatar: str) -> str:
+    """The address of a picture, or "" when one is drawn. Only https: anything else might run."""
+    return avatar if avatar.startswith("https://") else ""
+
+
+def line(
+    board: Board, entry: Mapping[str, Any], *, online: bool = False, url: str | None = None
+) -> Line:
+    """`entry` is what the engine returns: rank, user_id, score, metadata."""
+    details = entry["metadata"] or {}
+    player_id = entry["user_id"]
+    name = str(details.get("name") or player_id)[:LONGEST_NAME]
+    avatar = str(details.get("avatar") or "")
+    return Line(
+        id=player_id,
+        rank=entry["rank"],
+        name=name,
+        country=str(details.get("country") or "")[:2],
+        team=str(details.get("team") or "")[:LONGEST_NAME],
+        avatar_url=safe_avatar(avatar),
+        initials=initials(name),
+        colour=zlib.crc32((avatar or player_id).encode()) % COLOURS,
+        score=entry["score"],
+        score_text=score_text(board, entry["score"]),
+        url=player_url(board, player_id) if url is None else url,
+        online=online,
+    )
+
+
+def player_url(board: Board, player_id: str) -> str:
+    return reverse("player", args=[board.slug, player_id])
+
+
+def percentile_text(percentile: float) -> str:
+    """ "Top 3 %" says more than "97th percentile"."""
+    top = max(100 - percentile, 0.1)
+    shown = number_format(top, 1 if top < 1 else 0, use_l10n=True)
+    return gettext("Top %(share)s %%") % {"share": shown}

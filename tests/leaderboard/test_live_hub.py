@@ -1,0 +1,191 @@
+"""The process's one subscription, against a real server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import redis
+
+from config.redis import close_async_redis, get_async_redis
+from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard, keys
+from leaderboard.live import hub as hub_module
+from leaderboard.live.hub import Hub, Watch, close_hub, get_hub
+from leaderboard.live.topic import Picture, Row
+from tests.servers import RedisServer, wait_for
+
+SLUG = "cup"
+RULES: dict[str, Any] = {"max_entries": None, "ties": "earliest", "notices": True}
+
+
+class Board:
+    """The top three, as JSON."""
+
+    def __init__(self) -> None:
+        self.engine = AsyncRedisLeaderboard(get_async_redis(), keys.base(SLUG), **RULES)
+        self.reads = 0
+
+    async def read(self) -> Picture:
+        self.reads += 1
+        entries = await self.engine.get_top(3)
+        return Picture(1, 0, {one["user_id"]: Row(one["rank"], one["score"]) for one in entries})
+
+    def encode(self, before: Picture | None, after: Picture) -> bytes:
+        return json.dumps({name: row.content for name, row in after.rows.items()}).encode()
+
+    async def read_mine(self, player_ids: list[str]) -> dict[str, Any]:
+        found = await self.engine.get_entries(player_ids)
+        return {one["user_id"]: one["board_rank"] for one in found["entries"]}
+
+    def encode_mine(self, mine: Any) -> bytes:
+        return json.dumps(mine).encode()
+
+
+@pytest.fixture
+async def hub() -> AsyncIterator[Hub]:
+    yield get_hub()
+    await close_hub()
+    await close_async_redis()
+
+
+@pytest.fixture
+def engine(redis_client: redis.Redis) -> RedisLeaderboard:
+    return RedisLeaderboard(redis_client, keys.base(SLUG), **RULES)
+
+
+class Stream:
+    """A viewer that reads events with their id and data."""
+
+    def __init__(self, hub: Hub, **watch: Any) -> None:
+        self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        wanted = Watch(**{"slug": SLUG, "view": "top", "source": Board} | watch)
+        self.chunks = hub.stream(wanted, self.gone)
+        self.events: list[tuple[str, str, Any]] = []
+
+    async def next(self, name: str) -> tuple[str, Any]:
+        async with asyncio.timeout(20):
+            while True:
+                while self.events:
+                    kind, sequence, data = self.events.pop(0)
+                    if kind == name:
+                        return sequence, data
+                chunk = await anext(self.chunks)
+                for text in chunk.decode().strip().split("\n\n"):
+                    fields = dict(line.split(": ", 1) for line in text.splitlines())
+                    if "event" in fields:
+                        data = json.loads(fields["data"])
+                        self.events.append((fields["event"], fields.get("id", ""), data))
+
+    async def close(self) -> None:
+        await self.chunks.aclose()
+
+
+async def test_a_score_reaches_a_viewer_with_its_sequence(
+    hub: Hub, engine: RedisLeaderboard
+) -> None:
+    engine.upsert_user("ada", 5)
+    stream = Stream(hub)
+    assert await stream.next("snapshot") == ("1", {"ada": 5.0})
+    engine.upsert_user("bob", 7)
+    assert await stream.next("rows") == ("2", {"bob": 7.0, "ada": 5.0})
+    await stream.close()
+
+
+async def test_many_viewers_share_one_subscription_and_one_read(
+    hub: Hub, engine: RedisLeaderboard, redis_client: redis.Redis
+) -> None:
+    board = Board()
+    streams = [Stream(hub, source=lambda: board) for _ in range(40)]
+    for stream in streams:
+        await stream.next("snapshot")
+    subscribers = [client for client in redis_client.client_list() if int(client["sub"]) > 0]
+    assert len(subscribers) == 1
+    reads = board.reads
+    for number in range(100):
+        engine.upsert_user(f"p{number}", number)
+    seen = set()
+    for stream in streams:
+        while True:
+            sequence, data = await stream.next("rows")
+            if sequence == "100":
+                break
+        seen.add(json.dumps(data))
+    assert seen == {'{"p99": 99.0, "p98": 98.0, "p97": 97.0}'}
+    assert board.reads - reads < 20  # a hundred scores, gathered
+    for stream in streams:
+        await stream.close()
+
+
+async def test_a_reconnect_gets_what_it_missed(hub: Hub, engine: RedisLeaderboard) -> None:
+    stream = Stream(hub)
+    await stream.next("snapshot")
+    await stream.close()
+    engine.upsert_user("ada", 1)
+    again = Stream(hub, last_sequence=0)
+    assert (await again.next("rows"))[0] == "1"
+    await again.close()
+
+
+async def test_it_tells_players_where_they_stand(hub: Hub, engine: RedisLeaderboard) -> None:
+    engine.upsert_user("ada", 1)
+    stream = Stream(hub, player_id="ada")
+    assert await stream.next("me") == ("", 1)
+    engine.upsert_user("bob", 2)
+    assert await stream.next("me") == ("", 2)
+    await stream.close()
+
+
+async def test_it_tells_how_many_watch(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_module, "BEAT", 0.05)
+    first = Stream(hub, viewer="v:one")
+    await first.next("snapshot")
+    second = Stream(hub, viewer="v:two")
+    await second.next("snapshot")
+    while (await first.next("presence"))[1] != {"watching": 2}:
+        pass
+    await first.close()
+    await second.close()
+
+
+async def test_streams_end_when_the_process_stops(hub: Hub) -> None:
+    stream = Stream(hub)
+    await stream.next("snapshot")
+    waiting = asyncio.create_task(stream.next("rows"))
+    await asyncio.sleep(0)
+    await hub.stop()
+    with pytest.raises(StopAsyncIteration):
+        await waiting
+
+
+async def test_a_viewer_who_left_is_forgotten(hub: Hub) -> None:
+    stream = Stream(hub)
+    await stream.next("snapshot")
+    waiting = asyncio.create_task(stream.next("rows"))
+    await asyncio.sleep(0)
+    stream.gone.set_result(None)
+    with pytest.raises(StopAsyncIteration):
+        await waiting
+    assert not hub.feeds[SLUG].topics["top"].viewers
+
+
+async def test_it_heals_after_redis_was_away(
+    hub: Hub, engine: RedisLeaderboard, redis_server: RedisServer
+) -> None:
+    engine.upsert_user("ada", 5)
+    stream = Stream(hub)
+    await stream.next("snapshot")
+    redis_server.stop(kill=True)
+    try:
+        assert (await stream.next("redis"))[1] == {"away": True}
+    finally:
+        redis_server.start()
+    assert (await stream.next("redis"))[1] == {"away": False}
+    # The server came back empty, as after a failover that lost writes: what is there is shown.
+    wait_for(redis_server.answers)
+    engine.upsert_user("bob", 7)
+    while (await stream.next("rows"))[1] != {"bob": 7.0}:
+        pass
+    await stream.close()
