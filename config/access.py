@@ -80,17 +80,21 @@ class BodyLimit:
             if not length.isdigit() or int(length) > self.largest:
                 scope[BODY_TOO_LARGE] = True
         received = 0
+        cut_off = False
 
         async def receive_bounded() -> Any:
-            nonlocal received
-            if scope.get(BODY_TOO_LARGE):
-                return {"type": "http.request", "body": b"", "more_body": False}
-            message = await receive()
-            if message["type"] == "http.request":
+            nonlocal received, cut_off
+            while cut_off:  # what still comes is thrown away; only the client's leaving counts
+                message = await receive()
+                if message["type"] != "http.request":
+                    return message
+            if not scope.get(BODY_TOO_LARGE):
+                message = await receive()
                 received += len(message.get("body", b""))
-                if received > self.largest:
-                    scope[BODY_TOO_LARGE] = True
-                    return {"type": "http.request", "body": b"", "more_body": False}
-            return message
+                if received <= self.largest:
+                    return message
+                scope[BODY_TOO_LARGE] = True
+            cut_off = True
+            return {"type": "http.request", "body": b"", "more_body": False}
 
         await self.application(scope, receive_bounded, send)

@@ -10,21 +10,12 @@ from typing import Any
 
 from redis.exceptions import LockError, LockNotOwnedError, RedisError
 
+from config import keys
 from config.redis import OUTAGE_ERRORS, get_redis
 
 
 class LockTakenError(Exception):
     """Somebody else holds the lock."""
-
-
-def lock_key(name: str) -> str:
-    """string: the holder's token; TTL = the lock's timeout; written by `hold`."""
-    return f"lock:{{{name}}}"
-
-
-def fence_key(name: str) -> str:
-    """string: how often the lock was taken. No TTL: a number that started again would not fence."""
-    return f"lock:{{{name}}}:fence"
 
 
 @dataclass(frozen=True)
@@ -57,11 +48,11 @@ def hold(
     """
     client = client or get_redis()
     lock = client.lock(
-        lock_key(name), timeout=timeout, sleep=min(0.1, timeout / 10), thread_local=False
+        keys.lock(name), timeout=timeout, sleep=min(0.1, timeout / 10), thread_local=False
     )
     if not lock.acquire(blocking=wait > 0, blocking_timeout=wait or None):
         raise LockTakenError(f"The lock {name!r} is held by somebody else.")
-    held = Held(name, int(client.incr(fence_key(name))))
+    held = Held(name, int(client.incr(keys.fence(name))))
     released = threading.Event()
 
     def renew() -> None:

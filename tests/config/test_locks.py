@@ -2,7 +2,8 @@ import threading
 
 import pytest
 
-from config.locks import LockTakenError, fence_key, hold, lock_key
+from config import keys
+from config.locks import LockTakenError, hold
 from tests.servers import wait_for
 
 
@@ -23,22 +24,22 @@ def test_every_holder_gets_a_larger_number():
 
 def test_it_is_renewed_while_held(redis_client):
     with hold("close", timeout=0.3) as held:
-        redis_client.pexpire(lock_key("close"), 200)
-        wait_for(lambda: redis_client.pttl(lock_key("close")) > 200)
+        redis_client.pexpire(keys.lock("close"), 200)
+        wait_for(lambda: redis_client.pttl(keys.lock("close")) > 200)
         assert not held.lost
 
 
 def test_a_holder_learns_that_the_lock_was_lost(redis_client):
     with hold("close", timeout=0.3) as held:
-        redis_client.set(lock_key("close"), "somebody else")
+        redis_client.set(keys.lock("close"), "somebody else")
         wait_for(lambda: held.lost)
         with pytest.raises(LockTakenError):
             held.check()
-    assert redis_client.get(lock_key("close")) == b"somebody else"
+    assert redis_client.get(keys.lock("close")) == b"somebody else"
 
 
 def test_a_dead_holders_lock_expires(redis_client):
-    redis_client.set(lock_key("close"), "the dead", px=50)
+    redis_client.set(keys.lock("close"), "the dead", px=50)
     with hold("close", wait=10):
         pass
 
@@ -55,4 +56,4 @@ def test_many_threads_count_without_losing_one(redis_client):
     for thread in threads:
         thread.join()
     assert redis_client.get("value") == b"16"
-    assert redis_client.get(fence_key("count")) == b"16"
+    assert redis_client.get(keys.fence("count")) == b"16"

@@ -1,0 +1,136 @@
+"""Whatever is sent, the answer is the right 4xx in the product's look, and nothing is written."""
+
+import asyncio
+import json
+
+import pytest
+from django.test import Client
+
+from config.asgi import application
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def visitor():
+    return Client(raise_request_exception=False)
+
+
+def is_our_page(response):
+    text = response.content.decode()
+    return "Rostrum" in text and "<main" in text and "Traceback" not in text
+
+
+def test_an_unknown_path(visitor):
+    response = visitor.get("/no/such/page")
+    assert response.status_code == 404
+    assert is_our_page(response)
+
+
+def test_an_unknown_path_of_the_api(visitor):
+    response = visitor.get("/api/v1/nothing/here")
+    assert response.status_code == 404
+    assert response["Content-Type"] == "application/problem+json"
+    assert response.json()["code"] == "not_found"
+
+
+def test_a_wrong_method(visitor):
+    response = visitor.post("/healthz")
+    assert response.status_code == 405
+    assert response["Allow"] == "GET, HEAD"
+    assert is_our_page(response)
+
+
+def test_an_unknown_host(visitor):
+    response = visitor.get("/", headers={"host": "evil.example"})
+    assert response.status_code == 400
+    assert is_our_page(response)
+
+
+@pytest.mark.parametrize("cookie", ["", "x", "%00%ff", "a" * 5000, "<script>", '"'])
+def test_a_broken_session_cookie(visitor, cookie):
+    visitor.cookies["sessionid"] = cookie
+    assert visitor.get("/").status_code == 200
+
+
+# ---- over ASGI, where bodies arrive in pieces --------------------------------------------------
+
+
+def ask(method="GET", path="/", headers=(), body=()):
+    """One request to the whole application; returns status, headers and body."""
+    pieces = list(body) or [b""]
+    sent = []
+
+    async def receive():
+        if not pieces:
+            await asyncio.Future()  # the client stays
+        piece = pieces.pop(0)
+        return {"type": "http.request", "body": piece, "more_body": bool(pieces)}
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "scheme": "http",
+        "headers": [(b"host", b"localhost"), *headers],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 80),
+    }
+    asyncio.run(application(scope, receive, send))
+    content = b"".join(message.get("body", b"") for message in sent[1:])
+    return sent[0]["status"], dict(sent[0]["headers"]), content
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ([(b"content-length", b"99999999")], [b"x"]),
+        ([(b"content-length", b"minus one")], [b"x"]),
+        ([], [b"x" * 1024 * 1024] * 17),
+    ],
+)
+def test_an_oversized_body_is_refused_unread(headers, body):
+    status, _, content = ask("POST", "/accounts/login/", headers, body)
+    assert status == 413
+    assert b"Rostrum" in content
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_answer_has_a_request_id_and_a_line_in_the_log(caplog):
+    with caplog.at_level("INFO", "rostrum.access"):
+        _, headers, _ = ask(path="/no/such/page")
+    record = next(record for record in caplog.records if record.name == "rostrum.access")
+    assert headers[b"x-request-id"].decode() == record.id
+    assert (record.method, record.path, record.status) == ("GET", "/no/such/page", 404)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_proxys_request_id_is_kept_and_a_forged_one_is_not():
+    _, headers, _ = ask(path="/healthz", headers=[(b"x-request-id", b"from-the-proxy-1")])
+    assert headers[b"x-request-id"] == b"from-the-proxy-1"
+    _, headers, _ = ask(path="/healthz", headers=[(b"x-request-id", b"a\nstatus=200")])
+    assert b"\n" not in headers[b"x-request-id"]
+
+
+def test_a_log_line_cannot_be_forged():
+    import logging
+
+    from config.logs import LineFormatter
+
+    record = logging.makeLogRecord({"msg": "", "name": "rostrum.access", "path": '/a\n2026 x="1"'})
+    line = LineFormatter().format(record)
+    assert "\n" not in line
+    assert json.dumps("x") not in line
+
+
+def test_metrics_are_in_prometheus_form(visitor):
+    response = visitor.get("/metrics")
+    assert response.status_code == 200
+    assert b"# HELP" in response.content
