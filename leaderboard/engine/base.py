@@ -18,7 +18,7 @@ from config.scripts import Script, load
 from leaderboard import keys
 from leaderboard.engine.errors import LeaderboardError
 from leaderboard.engine.rules import checked_limit, rules_from
-from leaderboard.engine.windows import Period, period_at, period_named, periods_since
+from leaderboard.engine.windows import ALL_TIME, Period, period_at, period_named, periods_since
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 
@@ -75,6 +75,7 @@ class Board:
         self._write_keys: list[str] = []
         self._write_extra = ""
         self._read_keys = [self.key, self.entries_key]
+        self._plain = self.rules.plain
 
     # ---- views ----------------------------------------------------------------------------------
 
@@ -96,6 +97,8 @@ class Board:
                 raise LeaderboardError(
                     f"{period!r} is not a {name}.", code="invalid_period", field="period"
                 ) from None
+        if self._is_the_board(name):
+            return self._view(self.entries_key)
         view = self._view(keys.window_entries(self.key, name, found.name))
         view._view_of = found
         return view
@@ -103,6 +106,10 @@ class Board:
     def season(self, number: int) -> Self:
         """The entries of another season, to read from."""
         return self._view(keys.season_entries(self.key, number))
+
+    def _is_the_board(self, window: str) -> bool:
+        """A board without seasons is its own all-time window."""
+        return window == ALL_TIME and self.rules.season is None
 
     def _view(self, entries_key: str) -> Self:
         view = copy.copy(self)
@@ -130,7 +137,11 @@ class Board:
             self.rules.windows and not self._valid_from <= self.now() < self._valid_until
         ):
             now = self.now()
-            periods = [period_at(name, now, self.rules.zone) for name in self.rules.windows]
+            periods = [
+                period_at(name, now, self.rules.zone)
+                for name in self.rules.windows
+                if not self._is_the_board(name)
+            ]
             self._valid_from = max((period.start for period in periods), default=0)
             ends = [period.end for period in periods if period.end is not None]
             self._valid_until = min(ends, default=2**53)
@@ -145,6 +156,7 @@ class Board:
         periods = [
             period
             for name in self.rules.windows
+            if not self._is_the_board(name)
             for period in periods_since(name, start, now, self.rules.zone)
         ]
         return self._keys_of(periods), self._extra(periods, check_time=False)
@@ -183,8 +195,9 @@ class Board:
         return str((period.end + self.rules.retention) // 1000)
 
     @property
-    def _limit(self) -> int:
-        return self.max_entries or 0
+    def _head(self) -> str:
+        """The first argument of every script that writes but not by rows."""
+        return f"{self.rules.flags}--{self.max_entries or 0}"
 
     def _check_writable(self) -> None:
         if self._read_only:

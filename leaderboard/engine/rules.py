@@ -85,6 +85,13 @@ class Rules:
         checked_count(self.event_cap, "event_cap", MOST_ENTRIES)
 
     @property
+    def plain(self) -> bool:
+        """Whether scores, details and a size limit are all there is."""
+        kept = (self.windows, self.groups, self.events, self.notices)
+        bounds = (self.lowest, self.highest, self.largest_step, self.season)
+        return self.flags[1:4] == "mno" and not any(kept) and all(bound is None for bound in bounds)
+
+    @property
     def retention(self) -> int:
         """How long a window outlives its end, in microseconds."""
         return self.retention_days * DAY_SECONDS * 1_000_000

@@ -24,6 +24,7 @@ from leaderboard.engine.values import (
 )
 
 WRITE = script("write_entries")
+WRITE_PLAIN = script("write_plain")
 REMOVE = script("remove_player")
 HIDE = script("hide_player")
 TRIM = script("trim_entries")
@@ -49,35 +50,32 @@ class WriteOperations(Board):
         source: str,
     ) -> Operation[Result]:
         user_id = checked_id(user_id)
-        row = self._row(
-            user_id, score, operator, subscore, metadata, checked_key(idempotency_key), source
-        )
-        reply = yield from self._write(row, "01")
-        answer = reply[1]
-        if not isinstance(answer, list):
+        key = "" if idempotency_key is None else checked_key(idempotency_key)
+        row = self._row(user_id, score, operator, subscore, metadata, key, source)
+        answer = yield from self._write(row, "o1")
+        if answer.__class__ is not list:
             raise refusal(text(answer))
-        return self._result(user_id, answer, with_details=True)
+        return self._result(user_id, answer, metadata or {})
 
     def _details_operation(
         self, user_id: str, metadata: Details, source: str
     ) -> Operation[Result | None]:
         user_id = checked_id(user_id)
         flat = flat_details(metadata, self.rules.groups)
-        row = [user_id, "", "d", "", "", source, len(flat) // 2, *flat]
-        reply = yield from self._write(row, "01")
-        answer = reply[1]
-        if not isinstance(answer, list):
+        row = [user_id, "", f"D{len(flat) // 2}", "", "", source, *flat]
+        answer = yield from self._write(row, "o1")
+        if answer.__class__ is not list:
             error = refusal(text(answer))
             if error.code == "unknown_player":
                 return None
             raise error
-        return self._result(user_id, answer, with_details=True)
+        return self._result(user_id, answer, metadata or {})
 
     def _submit_many_operation(
         self, rows: Iterable[Row], all_or_nothing: bool, details: bool
     ) -> Operation[list[Result | LeaderboardError]]:
         results: list[Result | LeaderboardError] = []
-        packed: list[tuple[int, str, list[Any]]] = []
+        packed: list[tuple[int, str, Details | None, list[Any]]] = []
         for number, row in enumerate(rows):
             try:
                 one = row if isinstance(row, Submission) else _submission(row)
@@ -90,7 +88,7 @@ class WriteOperations(Board):
                 results.append(error)
             else:
                 results.append({})
-                packed.append((number, user_id, flat))
+                packed.append((number, user_id, (one.metadata or {}) if details else None, flat))
         if all_or_nothing:
             _refuse_any({n: r for n, r in enumerate(results) if isinstance(r, LeaderboardError)})
             if len(results) > MOST_ROWS:
@@ -100,22 +98,22 @@ class WriteOperations(Board):
                     field="rows",
                 )
         portion = MOST_ROWS if all_or_nothing else ROWS_PER_CALL
-        flags = f"{all_or_nothing:d}{details:d}"
+        flags = f"{'a' if all_or_nothing else 'm'}{details:d}"
         for start in range(0, len(packed), portion):
             batch = packed[start : start + portion]
-            flat = [value for _, _, row in batch for value in row]
+            flat = [value for _, _, _, values in batch for value in values]
             try:
-                reply = yield from self._write(flat, flags)
+                answers = yield from self._write(flat, flags)
             except SeasonMovedError as error:
                 if start == 0:
                     raise
                 # What is written stays written; the caller sends the rest again.
-                for number, _, _ in packed[start:]:
+                for number, _, _, _ in packed[start:]:
                     results[number] = error
                 break
-            for (number, user_id, _), answer in zip(batch, reply[1:], strict=True):
-                if isinstance(answer, list):
-                    results[number] = self._result(user_id, answer, with_details=details)
+            for (number, user_id, metadata, _), answer in zip(batch, answers, strict=True):
+                if answer.__class__ is list:
+                    results[number] = self._result(user_id, answer, metadata)
                 else:
                     results[number] = refusal(text(answer))
         return results
@@ -146,50 +144,69 @@ class WriteOperations(Board):
                     "This board keeps no subscore.", code="no_subscore", field="subscore"
                 )
             second = repr(checked_number(subscore, "subscore"))
-        if not metadata:
-            return [user_id, repr(number), sign, second, idempotency_key, source, 0]
-        flat = flat_details(metadata, self.rules.groups)
-        details = len(flat) // 2
-        return [user_id, repr(number), sign, second, idempotency_key, source, details, *flat]
+        flat = flat_details(metadata, self.rules.groups) if metadata else []
+        if second or idempotency_key or source:
+            code = f"{sign.upper()}{len(flat) // 2}"
+            return [user_id, repr(number), code, second, idempotency_key, source, *flat]
+        return [user_id, repr(number), f"{sign}{len(flat) // 2}", *flat]
 
-    def _write(self, rows: Sequence[Any], flags: str) -> Operation[list[Any]]:
+    def _write(self, rows: Sequence[Any], mode: str) -> Operation[Any]:
         """Send rows; again when Redis says that another day has begun there."""
-        self._check_writable()
+        if self._read_only:
+            self._check_writable()
         while True:
             names, extra = self._keys_now()
-            reply: list[Any] = yield Call(
-                WRITE, names, [self.rules.flags + flags, self._limit, extra, *rows]
-            )
-            status = text(reply[0])
-            if status == "ok":
+            # A plain board has a script of its own, which cannot do all or nothing.
+            sent = WRITE_PLAIN if self._plain and mode[0] != "a" else WRITE
+            args = [f"{self.rules.flags}{mode}{self.max_entries or 0}", extra, *rows]
+            reply = yield Call(sent, names, args)
+            if sent is WRITE_PLAIN or reply.__class__ is not list or not reply:
                 return reply
+            status = text(reply[0])
             if status == "window":
                 self._learn_time(int(reply[1]))
             elif status == "season":
                 number = None if reply[1] is None else int(reply[1])
                 raise SeasonMovedError(number, text(reply[2]))
-            else:
+            elif status == "refused":
                 pairs = zip(reply[1::2], reply[2::2], strict=True)
                 _refuse_any({int(number): refusal(text(code)) for number, code in pairs})
+            else:
+                return reply
 
-    def _result(self, user_id: str, answer: list[Any], *, with_details: bool) -> Result:
-        replayed, rank, score, previous_rank, previous_score, changed, sequence = answer[:7]
+    def _result(self, user_id: str, answer: list[Any], given: Details | None) -> Result:
+        """A script's answer for people; `given` are the details sent, None to leave them out."""
+        (
+            replayed,
+            rank,
+            score,
+            previous_rank,
+            previous_score,
+            changed,
+            sequence,
+            subscore,
+            flat,
+            trimmed,
+        ) = answer
         result: Result = {
             "rank": rank,
             "user_id": user_id,
             "score": None if score is None else float(score),
-            "trimmed_user_ids": [text(one) for one in answer[10]],
+            "trimmed_user_ids": [text(one) for one in trimmed] if trimmed else [],
             "previous_rank": previous_rank,
             "previous_score": None if previous_score is None else float(previous_score),
             "changed": changed == 1,
             "replayed": replayed == 1,
             "sequence": sequence,
         }
-        if with_details:
-            flat = iter(answer[9])
-            result["metadata"] = {text(name): text(value) for name, value in zip(flat, flat)}  # noqa: B905
+        if given is not None:
+            if flat is None:  # what was given is all there is
+                result["metadata"] = {str(name): str(value) for name, value in given.items()}
+            else:
+                values = [text(value) for value in flat]
+                result["metadata"] = dict(zip(values[::2], values[1::2], strict=True))
         if self.rules.subscore is not None:
-            result["subscore"] = None if answer[8] is None else float(answer[8])
+            result["subscore"] = None if subscore is None else float(subscore)
         return result
 
     def _limit_operation(self, max_entries: int | None, source: str) -> Operation[list[str]]:
@@ -199,7 +216,7 @@ class WriteOperations(Board):
         finished, first = False, 1
         while not finished:
             names, extra = self._keys_now()
-            reply = yield Call(TRIM, names, [self.rules.flags, self._limit, extra, source, first])
+            reply = yield Call(TRIM, names, [self._head, extra, source, first])
             finished, first = bool(reply[0]), 0
             trimmed += [text(user_id) for user_id in reply[1:]]
         return trimmed
@@ -207,14 +224,14 @@ class WriteOperations(Board):
     def _delete_operation(self, user_id: str, source: str) -> Operation[bool]:
         self._check_writable()
         names, extra = self._keys_ever()
-        args = [self.rules.flags, self._limit, extra, checked_id(user_id), source]
+        args = [self._head, extra, checked_id(user_id), source]
         reply = yield Call(REMOVE, names, args)
         return bool(reply)
 
     def _hide_operation(self, user_id: str, what: str, source: str) -> Operation[bool]:
         self._check_writable()
         names, extra = self._keys_ever()
-        args = [self.rules.flags, self._limit, extra, checked_id(user_id), source, what]
+        args = [self._head, extra, checked_id(user_id), source, what]
         reply = yield Call(HIDE, names, args)
         return bool(reply)
 
@@ -223,7 +240,7 @@ class WriteOperations(Board):
         finished, first = False, 1
         names, extra = self._keys_ever()
         while not finished:
-            args = [self.rules.flags, self._limit, extra, source, first, CLEARED_PER_CALL]
+            args = [self._head, extra, source, first, CLEARED_PER_CALL]
             reply = yield Call(CLEAR, names, args)
             finished, first = bool(reply), 0
 
@@ -234,7 +251,7 @@ class WriteOperations(Board):
         if periods and self._view_of is not None and self._view_of.end is not None:
             extra = self._extra(periods, check_time=False).replace('["","",', '["",', 1)
         loaded, batch, count = 0, [], 0
-        head = [self.rules.flags, self._limit, extra]
+        head = [self._head, extra]
         for row in rows:
             batch += self._loaded_row(row)
             count += 1

@@ -5,17 +5,17 @@
 -- keeps nobody waiting.
 --
 -- KEYS[1] the board's base key, KEYS[2] its entries, KEYS[3...] its windows' entries, past ones too
--- ARGV[1] rules, ARGV[2] size limit, ARGV[3] further rules as JSON, or ''
--- ARGV[4] source
--- ARGV[5] first call of several (1) or a later one (0)
--- ARGV[6] how many details to delete in this call
+-- ARGV[1] rules and size limit, ARGV[2] further rules as JSON, or ''
+-- ARGV[3] source
+-- ARGV[4] first call of several (1) or a later one (0)
+-- ARGV[5] how many details to delete in this call
 -- Returns whether nothing is left to do (1) or another call is needed (0)
 -- include rules
 -- include ranks
 -- include places
 -- include announce
-local portion = tonumber(ARGV[6])
-if ARGV[5] == '1' then
+local portion = tonumber(ARGV[5])
+if ARGV[4] == '1' then
   for number = 2, #KEYS do
     local entries = KEYS[number]
     -- Both kinds of entries, and what an interrupted clearing may have left.
@@ -25,7 +25,7 @@ if ARGV[5] == '1' then
       call('UNLINK', entries .. ':by:' .. field, entries .. ':by:' .. field .. ':ranks')
     end
   end
-  announce('reset', '', ARGV[4])
+  announce('reset', '', ARGV[3])
 end
 for number = 2, #KEYS do
   local dropped = KEYS[number] .. ':dropped'

@@ -1,16 +1,16 @@
 -- Hide a player, who keeps the score but disappears from every read, or show the player again.
 --
 -- KEYS[1] the board's base key, KEYS[2] its entries, KEYS[3...] its windows' entries, past ones too
--- ARGV[1] rules, ARGV[2] size limit, ARGV[3] further rules as JSON, or ''
--- ARGV[4] id
--- ARGV[5] source
--- ARGV[6] hide or unhide
+-- ARGV[1] rules and size limit, ARGV[2] further rules as JSON, or ''
+-- ARGV[3] id
+-- ARGV[4] source
+-- ARGV[5] hide or unhide
 -- Returns whether that changed anything (1) or not (0)
 -- include rules
 -- include ranks
 -- include places
 -- include announce
-local id, hide = ARGV[4], ARGV[6] == 'hide'
+local id, hide = ARGV[3], ARGV[5] == 'hide'
 local flagged = call(hide and 'SADD' or 'SREM', base .. ':hidden', id)
 if flagged == 0 then return 0 end
 local values = group_values(id)
@@ -36,5 +36,5 @@ for number = 2, #KEYS do
     end
   end
 end
-announce(ARGV[6], id, ARGV[5], rank, previous_rank)
+announce(ARGV[5], id, ARGV[4], rank, previous_rank)
 return 1

@@ -2,14 +2,14 @@
 -- rebuilding and for filling a board with a great many players.
 --
 -- KEYS[1] the board's base key, KEYS[2] its entries
--- ARGV[1] rules, ARGV[2] size limit (not applied), ARGV[3] further rules as JSON, or ''
--- ARGV[4...] rows of six values and their details: id, score, subscore, microseconds, counter,
+-- ARGV[1] rules and size limit (not applied), ARGV[2] further rules as JSON, or ''
+-- ARGV[3...] rows of six values and their details: id, score, subscore, microseconds, counter,
 --         number of details, and each detail's name and value
 -- Returns the number of rows
 -- include rules
 -- include ranks
 -- include places
-local at, rows = 4, 0
+local at, rows = 3, 0
 local entries = KEYS[2]
 while at <= #ARGV do
   local id, score, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 5])

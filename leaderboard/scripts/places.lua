@@ -2,21 +2,15 @@
 -- and `ranks`.
 --
 -- KEYS[1] the board's base key, KEYS[2] its entries, KEYS[3...] its windows' entries
--- ARGV[2] size limit, 0 for none
--- ARGV[3] further rules as JSON, or '' (see Rules in rules.py)
+-- ARGV[1] rules, from character 9 the size limit, 0 for none
+-- ARGV[2] further rules as JSON, or '' (see Board._extra in base.py)
 local base = KEYS[1]
-local limit = tonumber(ARGV[2])
-local extra = ARGV[3] ~= '' and cjson.decode(ARGV[3]) or {}
+local limit = tonumber(string.sub(ARGV[1], 9))
+local extra = ARGV[2] ~= '' and cjson.decode(ARGV[2]) or {}
 local groups, expires = extra.groups, extra.expires
 local indexed = groups or ranking == 100
 -- More than this in one call would keep other clients waiting.
 local MOST_TRIMMED = 10000
-
-local function has_group(value) return value and value ~= '' end
-
-local function group_member(value, score, prefix, id)
-  return value .. '\0' .. sortable(tonumber(score)) .. prefix .. id
-end
 
 local function keep_until(key, number)
   local moment = expires and expires[number]
@@ -30,60 +24,6 @@ local function add(key, number, score, member)
   end
 end
 
--- `values` are the player's details by which the board is grouped.
-local function index(number, id, prefix, score, values)
-  local entries = KEYS[number]
-  if ranking == 100 then add(entries .. ':ranks', number, score, rank_key(tonumber(score), prefix)) end
-  for place, field in ipairs(groups or {}) do
-    local value = values[place]
-    if has_group(value) then
-      local key = entries .. ':by:' .. field
-      local member = group_member(value, score, prefix, id)
-      add(key, number, 0, member)
-      if ranking == 100 then
-        add(key .. ':ranks', number, 0, string.sub(member, 1, #value + 9 + sub_length))
-      end
-    end
-  end
-end
-
--- Must come before the entry itself is removed: its neighbours tell whether its score is shared.
-local function unindex(number, id, prefix, score, values)
-  local entries = KEYS[number]
-  if ranking == 100 then
-    local shared
-    if with_sub then
-      local place = call('ZRANK', entries, prefix .. id)
-      local near = call('ZRANGE', entries, math.max(place - 1, 0), place + 1, 'WITHSCORES')
-      for at = 1, #near, 2 do
-        shared = shared or (near[at] ~= prefix .. id and tonumber(near[at + 1]) == tonumber(score)
-          and string.sub(near[at], 1, 8) == string.sub(prefix, 1, 8))
-      end
-    else
-      shared = call('ZCOUNT', entries, score, score) > 1
-    end
-    if not shared then call('ZREM', entries .. ':ranks', rank_key(tonumber(score), prefix)) end
-  end
-  for place, field in ipairs(groups or {}) do
-    local value = values[place]
-    if has_group(value) then
-      local key = entries .. ':by:' .. field
-      local member = group_member(value, score, prefix, id)
-      call('ZREM', key, member)
-      if ranking == 100 then
-        local rank = string.sub(member, 1, #value + 9 + sub_length)
-        if call('ZLEXCOUNT', key, '[' .. rank, '[' .. rank .. string.rep('\255', 300)) == 0 then
-          call('ZREM', key .. ':ranks', rank)
-        end
-      end
-    end
-  end
-end
-
-local function group_values(id)
-  return groups and call('HMGET', base .. ':user:' .. id, unpack(groups)) or nil
-end
-
 -- The score and prefix of a player in one sorted set, or among those set aside.
 local function find(number, id, out)
   local entries = KEYS[number]
@@ -92,6 +32,68 @@ local function find(number, id, out)
   local prefix = call('HGET', entries .. ':at', id)
   if not prefix then return false, '' end
   return call('ZSCORE', target, prefix .. id), prefix
+end
+
+-- index and unindex keep the sorted sets beside the entries: distinct scores for dense ranks, and
+-- one per field in `groups`, whose members are value, NUL, score, prefix and id.
+local index, unindex, group_values
+if groups then
+  group_values = function(id) return call('HMGET', base .. ':user:' .. id, unpack(groups)) end
+else
+  group_values = function() end
+end
+if indexed then
+  -- Calls back with the key and member of each group the player is in, and the part of the
+  -- member that players of the same rank share.
+  local function each_group(number, id, prefix, score, values, visit)
+    for place = 1, groups and #groups or 0 do
+      local value = values[place]
+      if value and value ~= '' then
+        local head = value .. '\0' .. sortable(tonumber(score))
+        visit(KEYS[number] .. ':by:' .. groups[place], head .. prefix .. id,
+          head .. string.sub(prefix, 1, sub_length))
+      end
+    end
+  end
+
+  index = function(number, id, prefix, score, values)
+    if ranking == 100 then
+      add(KEYS[number] .. ':ranks', number, score, rank_key(score, prefix))
+    end
+    each_group(number, id, prefix, score, values, function(key, member, shared)
+      add(key, number, 0, member)
+      if ranking == 100 then add(key .. ':ranks', number, 0, shared) end
+    end)
+  end
+
+  -- Whether the neighbours of an entry have its score and subscore too.
+  local function is_shared(entries, member, score)
+    if not with_sub then return call('ZCOUNT', entries, score, score) > 1 end
+    local place = call('ZRANK', entries, member)
+    local near = call('ZRANGE', entries, math.max(place - 1, 0), place + 1, 'WITHSCORES')
+    for at = 1, #near, 2 do
+      if near[at] ~= member and tonumber(near[at + 1]) == tonumber(score)
+          and string.sub(near[at], 1, 8) == string.sub(member, 1, 8) then
+        return true
+      end
+    end
+    return false
+  end
+
+  -- Must come before the entry itself is removed.
+  unindex = function(number, id, prefix, score, values)
+    local entries = KEYS[number]
+    if ranking == 100 and not is_shared(entries, prefix .. id, score) then
+      call('ZREM', entries .. ':ranks', rank_key(score, prefix))
+    end
+    each_group(number, id, prefix, score, values, function(key, member, shared)
+      call('ZREM', key, member)
+      -- No stamp and no id begins with 0xff.
+      if ranking == 100 and call('ZLEXCOUNT', key, '[' .. shared, '(' .. shared .. '\255') == 0 then
+        call('ZREM', key .. ':ranks', shared)
+      end
+    end)
+  end
 end
 
 local function stands_anywhere(id)
@@ -128,11 +130,11 @@ local function release_details(id)
   end
 end
 
--- Take the worst out until the limit holds. Returns their ids, the worst first.
+-- Take the worst out until the limit holds. Returns their ids, the worst first, or false.
 local function trim(number, most)
   local entries = KEYS[number]
   local over = math.min(call('ZCARD', entries) - limit, most)
-  if limit == 0 or over <= 0 then return {} end
+  if limit == 0 or over <= 0 then return false end
   local worst = call(desc and 'ZRANGE' or 'ZREVRANGE', entries, 0, over - 1, 'WITHSCORES')
   local ids = {}
   for at = 1, #worst, 2 do

@@ -1,15 +1,15 @@
 -- Remove a player from a board, its windows and from among the hidden, details included.
 --
 -- KEYS[1] the board's base key, KEYS[2] its entries, KEYS[3...] its windows' entries, past ones too
--- ARGV[1] rules, ARGV[2] size limit, ARGV[3] further rules as JSON, or ''
--- ARGV[4] id
--- ARGV[5] source
+-- ARGV[1] rules and size limit, ARGV[2] further rules as JSON, or ''
+-- ARGV[3] id
+-- ARGV[4] source
 -- Returns whether the player stood on the board itself (1) or not (0)
 -- include rules
 -- include ranks
 -- include places
 -- include announce
-local id = ARGV[4]
+local id = ARGV[3]
 local values = group_values(id)
 local was_on_board, known, previous_rank = 0, false, false
 for number = 2, #KEYS do
@@ -30,5 +30,5 @@ for number = 2, #KEYS do
 end
 call('SREM', base .. ':hidden', id)
 call('DEL', base .. ':user:' .. id)
-if known then announce('remove', id, ARGV[5], false, previous_rank) end
+if known then announce('remove', id, ARGV[4], false, previous_rank) end
 return was_on_board

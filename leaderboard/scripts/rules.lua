@@ -10,6 +10,9 @@
 -- it is a prefix of fixed length and the id: eight bytes of subscore if the board has one, then
 -- seven bytes of microseconds and five of a counter if ties go by time. Redis orders equal scores
 -- by these bytes. The hash <entries>:at finds a player's prefix by id.
+--
+-- Functions that a board's rules do not need are not made: in a script of a few microseconds,
+-- making thirty functions is a large part of the time.
 local call = redis.call
 local order, ties, sub_order, ranking = string.byte(ARGV[1], 1, 4)
 local desc = order == 100
@@ -44,31 +47,37 @@ local function from_sortable(bytes, first)
     255 - a, 255 - b, 255 - c, 255 - d, 255 - e, 255 - f, 255 - g, 255 - h)))
 end
 
--- The better subscore must sort on the side where the better score sorts.
-local function sub_bytes(subscore)
-  return sortable(sub_order == order and subscore or -subscore)
-end
-
-local function prefix_sub(prefix)
-  local number = from_sortable(prefix, 1)
-  if sub_order ~= order then number = -number end
-  return number == 0 and 0 or number
-end
-
--- The earlier must sort first or last, depending on the order and on who wins a tie.
-local stamp_inverted = desc == (ties == 101)
-local LAST_MICROSECOND, LAST_COUNT = 9007199254740991, 1099511627775
-
-local function stamp_bytes(microseconds, count)
-  count = count % (LAST_COUNT + 1)
-  if stamp_inverted then
-    microseconds, count = LAST_MICROSECOND - microseconds, LAST_COUNT - count
+local sub_bytes, prefix_sub
+if with_sub then
+  -- The better subscore must sort on the side where the better score sorts.
+  sub_bytes = function(subscore)
+    return sortable(sub_order == order and subscore or -subscore)
   end
-  return struct.pack('>I7I5', microseconds, count)
+
+  prefix_sub = function(prefix)
+    local number = from_sortable(prefix, 1)
+    if sub_order ~= order then number = -number end
+    return number == 0 and 0 or number
+  end
 end
 
-local function prefix_stamp(prefix)
-  local microseconds, count = struct.unpack('>I7I5', prefix, sub_length + 1)
-  if stamp_inverted then return LAST_MICROSECOND - microseconds, LAST_COUNT - count end
-  return microseconds, count
+local stamp_bytes, prefix_stamp
+if timed then
+  -- The earlier must sort first or last, depending on the order and on who wins a tie.
+  local inverted = desc == (ties == 101)
+  local LAST_MICROSECOND, LAST_COUNT = 9007199254740991, 1099511627775
+
+  stamp_bytes = function(microseconds, count)
+    count = count % (LAST_COUNT + 1)
+    if inverted then
+      microseconds, count = LAST_MICROSECOND - microseconds, LAST_COUNT - count
+    end
+    return struct.pack('>I7I5', microseconds, count)
+  end
+
+  prefix_stamp = function(prefix)
+    local microseconds, count = struct.unpack('>I7I5', prefix, sub_length + 1)
+    if inverted then return LAST_MICROSECOND - microseconds, LAST_COUNT - count end
+    return microseconds, count
+  end
 end

@@ -1,32 +1,33 @@
 -- Apply one or many submissions to a board and its windows: score, details, trim, event, notice.
 --
 -- KEYS[1] the board's base key, KEYS[2] its entries, KEYS[3...] its windows' entries
--- ARGV[1] rules, further characters: 5 events (0/1), 6 notices (0/1), 7 all or nothing (0/1),
---         8 details in the answer (0/1)
--- ARGV[2] size limit, 0 for none
--- ARGV[3] further rules as JSON, or ''
--- ARGV[4...] rows of seven values and their details: id, value, operator (s set, b best, i add,
---         d details only), subscore or '', idempotency key or '', source, number of details, and
---         each detail's name and value
+-- ARGV[1] rules, further characters: 5 events (0/1), 6 notices (0/1), 7 one row (o), many (m) or
+--         all or nothing (a), 8 details in the answer (0/1), from 9 the size limit, 0 for none
+-- ARGV[2] further rules as JSON, or ''
+-- ARGV[3...] rows, as rows.lua describes
 -- Returns {'season', number, state}: the season has moved, nothing was written
 --         {'window', microseconds}: these windows are not now, nothing was written
 --         {'refused', row, code, ...}: all or nothing was asked, and these rows are wrong
---         {'ok', row, ...}: each row a code, or a list of replayed (0/1), rank or nil, score,
---         previous rank or nil, previous score or nil, changed (0/1), sequence, microseconds,
---         subscore, details, ids trimmed
+--         else one answer or a list of them; an answer is a code, or a list of replayed (0/1),
+--         rank or nil, score, previous rank or nil, previous score or nil, changed (0/1),
+--         sequence or nil, subscore or nil, details or nil when they are as given, ids trimmed
+--         or nil
 -- include rules
 -- include ranks
 -- include places
-local events, notices, atomic, wants_details = string.byte(ARGV[1], 5, 8)
-events, notices, atomic, wants_details = events == 49, notices == 49, atomic == 49, wants_details == 49
+-- include rows
+local events, notices, mode, wants_details = string.byte(ARGV[1], 5, 8)
+events, notices, wants_details = events == 49, notices == 49, wants_details == 49
 local numbered = stamped or events or notices
+local last = #KEYS
 local DAY = 86400
-local MOST_DETAILS, MOST_DETAIL_BYTES = 32, 4096
+local OPERATORS = {s = 'set', b = 'best', i = 'sum', d = ''}
 
-local now = 0
-if numbered or ARGV[3] ~= '' then
+local now, now_text = 0, '0'
+if numbered or ARGV[2] ~= '' then
   local time = call('TIME')
   now = time[1] * 1000000 + time[2]
+  now_text = string.format('%.0f', now)
 end
 
 if extra.season then
@@ -37,29 +38,27 @@ if extra.season then
   end
 end
 if extra.from and (now < extra.from or now >= extra['until']) then
-  return {'window', string.format('%.0f', now)}
+  return {'window', now_text}
 end
 
 -- What a submission makes of a score: the new score and subscore, or nil and a code.
 local function decide(operator, value, given_sub, old, old_sub)
-  local score, subscore = value, given_sub or old_sub or 0
   if operator == 'i' then
-    score = (old or 0) + value
-    if score - score ~= 0 then return nil, 'score_overflow' end
-    if score == 0 then score = 0 end
-  elseif operator == 'b' then
-    subscore = given_sub or 0
-    if old then
-      local better
-      if score ~= old then
-        better = (score > old) == desc
-      else
-        better = subscore ~= old_sub and (subscore > old_sub) == (sub_order == 100)
-      end
-      if not better then score, subscore = old, old_sub end
-    end
+    value = (old or 0) + value
+    if value - value ~= 0 then return nil, 'score_overflow' end
+    return value == 0 and 0 or value, given_sub or old_sub
   end
-  return score, subscore
+  if operator == 's' then return value, given_sub or old_sub end
+  local subscore = given_sub or 0
+  if not old then return value, subscore end
+  local better
+  if value ~= old then
+    better = (value > old) == desc
+  else
+    better = subscore ~= old_sub and (subscore > old_sub) == (sub_order == 100)
+  end
+  if better then return value, subscore end
+  return old, old_sub
 end
 
 local function breach(operator, value, score, old)
@@ -72,231 +71,181 @@ local function breach(operator, value, score, old)
   end
 end
 
-local function once_key(id, once)
-  return base .. ':once:' .. #id .. ':' .. id .. ':' .. once
+local function old_numbers(score, prefix)
+  if not score then return nil, 0 end
+  return tonumber(score), with_sub and prefix_sub(prefix) or 0
 end
 
--- The details a player would have, as a flat list, or nil and a code.
-local function merged_details(id, first, count)
-  local details = call('HGETALL', base .. ':user:' .. id)
-  if count == 0 then return details end
-  local places, bytes = {}, 0
-  for at = 1, #details, 2 do places[details[at]] = at end
-  for at = first, first + 2 * count - 1, 2 do
-    local place = places[ARGV[at]] or #details + 1
-    places[ARGV[at]] = place
-    details[place], details[place + 1] = ARGV[at], ARGV[at + 1]
-  end
-  for at = 1, #details do bytes = bytes + #details[at] end
-  if #details > 2 * MOST_DETAILS then return nil, 'too_many_details' end
-  if bytes > MOST_DETAIL_BYTES then return nil, 'details_too_large' end
-  return details
-end
-
--- Look before writing, so that a refused row leaves no trace. `pending` holds the scores of
--- players by the rows before, when all rows are looked at first.
-local function look(at, pending)
-  local id, operator, once, count = ARGV[at], ARGV[at + 2], ARGV[at + 4], tonumber(ARGV[at + 6])
-  local row = {id = id, operator = operator, at = at, count = count}
-  if once ~= '' then
-    row.once = once_key(id, once)
-    local answer = call('GET', row.once)
-    if answer then
-      row.answer = answer
-      return row
-    end
-  end
-  row.out = call('SISMEMBER', base .. ':hidden', id) == 1
-  local scores, prefixes, stands = {}, {}, false
-  for number = 2, #KEYS do
-    scores[number], prefixes[number] = find(number, id, row.out)
-    stands = stands or scores[number]
-  end
-  row.scores, row.prefixes = scores, prefixes
-  if count > 0 or wants_details or groups then
-    if groups then row.old_values = group_values(id) end
-    local details, code = merged_details(id, at + 7, count)
-    if not details then return row, code end
-    row.details = details
-  end
-  if operator == 'd' then
-    if not stands then return row, 'unknown_player' end
-    return row
-  end
-  row.value = tonumber(ARGV[at + 1])
-  row.given_sub = tonumber(ARGV[at + 3])
-  local old = scores[2] and tonumber(scores[2]) or nil
-  local old_sub = old and with_sub and prefix_sub(prefixes[2]) or 0
-  if pending and pending[id] then old, old_sub = pending[id][1], pending[id][2] end
-  local score, subscore = decide(operator, row.value, row.given_sub, old, old_sub)
-  if not score then return row, subscore end
-  local code = breach(operator, row.value, score, old)
-  if code then return row, code end
-  if pending then pending[id] = {score, subscore} end
-  row.old, row.old_sub, row.score, row.subscore = old, old_sub, score, subscore
-  return row
-end
-
-local function new_values(row)
-  if not groups then return nil end
-  local values = {}
-  for place, field in ipairs(groups) do
-    values[place] = false
-    for at = 1, #row.details, 2 do
-      if row.details[at] == field then values[place] = row.details[at + 1] end
-    end
-  end
-  return values
-end
-
-local function values_differ(old, new)
-  for place = 1, groups and #groups or 0 do
-    if old[place] ~= new[place] then return true end
-  end
-  return false
-end
-
--- Bring one sorted set up to date. Returns whether the score moved and whether it is a new entry.
-local function put(number, row, score, subscore, stamp, values)
-  local entries, id, out = KEYS[number], row.id, row.out
-  local old_score, prefix = row.scores[number], row.prefixes[number]
-  local old = old_score and tonumber(old_score) or nil
-  local moved = score ~= nil and (score ~= old or (with_sub and subscore ~= prefix_sub(prefix)))
-  if not moved then
-    if old and not out and row.regrouped then
-      unindex(number, id, prefix, old_score, row.old_values)
-      index(number, id, prefix, old_score, values)
-    end
-    return false, false
-  end
+-- Move a player in one sorted set, or enter a new one. Returns the member and the score's text.
+local function move(number, id, out, old_score, old_prefix, score, subscore, stamp, old_values, values)
+  local entries = KEYS[number]
   local target = out and entries .. ':aside' or entries
-  local new_prefix = (with_sub and sub_bytes(subscore) or '') .. stamp
-  if old then
-    if indexed and not out then unindex(number, id, prefix, old_score, row.old_values) end
-    if stamped then call('ZREM', target, prefix .. id) end
-  end
+  local prefix = with_sub and sub_bytes(subscore) .. stamp or stamp
   local text = number_text(score)
-  add(target, number, text, new_prefix .. id)
+  local index_it = indexed and not out
+  if old_score then
+    if index_it then unindex(number, id, old_prefix, old_score, old_values) end
+    if stamped then call('ZREM', target, old_prefix .. id) end
+  end
+  add(target, number, text, prefix .. id)
   if stamped then
-    call('HSET', entries .. ':at', id, new_prefix)
-    if not old and expires and call('HLEN', entries .. ':at') == 1 then
+    if call('HSET', entries .. ':at', id, prefix) == 1 and expires
+        and call('HLEN', entries .. ':at') == 1 then
       keep_until(entries .. ':at', number)
     end
   end
-  if indexed and not out then index(number, id, new_prefix, text, values) end
-  return true, old == nil
+  if index_it then index(number, id, prefix, text, values) end
+  return prefix .. id, text
 end
 
-local function write_event(row, sequence, score)
-  local at = row.at
-  local fields = {
-    'type', row.operator == 'd' and 'details' or 'score', 'id', row.id, 'seq', sequence,
-    'at', string.format('%.0f', now), 'season', extra.season or '', 'source', ARGV[at + 5],
-  }
-  if score then
-    local names = {s = 'set', b = 'best', i = 'sum'}
-    for _, text in ipairs({
-      'operator', names[row.operator], 'value', ARGV[at + 1], 'score', number_text(score),
-      'previous', row.old and number_text(row.old) or '',
-    }) do fields[#fields + 1] = text end
-    if with_sub then
-      fields[#fields + 1] = 'subscore'
-      fields[#fields + 1] = number_text(row.subscore)
+-- One row. With `pending`, the scores that earlier rows would make, it only looks for a code.
+local function write(at, pending)
+  local id = ARGV[at]
+  local operator, count, first, given_sub, key, source = read_row(at)
+  local once = key
+  if once ~= '' then
+    once = base .. ':once:' .. #id .. ':' .. id .. ':' .. once
+    local answer = call('GET', once)
+    if answer then
+      answer = cmsgpack.unpack(answer)
+      answer[1] = 1
+      return answer
     end
   end
-  if row.once then
-    fields[#fields + 1] = 'key'
-    fields[#fields + 1] = ARGV[at + 4]
-  end
-  if row.count > 0 then
-    local given = {}
-    for place = at + 7, at + 6 + 2 * row.count, 2 do given[ARGV[place]] = ARGV[place + 1] end
-    fields[#fields + 1] = 'details'
-    fields[#fields + 1] = cjson.encode(given)
-  end
-  call('XADD', base .. ':events', 'MAXLEN', '~', extra.cap, '*', unpack(fields))
-end
 
-local function write_notice(row, sequence, score, rank, previous_rank)
-  call('PUBLISH', base .. ':live', string.format(
-    '{"seq":%d,"at":%.0f,"op":"%s","id":%s,"score":%s,"rank":%s,"previous_rank":%s,"season":%s}',
-    sequence, now, row.operator == 'd' and 'details' or 'score', cjson.encode(row.id),
-    score and number_text(score) or 'null', rank or 'null', previous_rank or 'null',
-    extra.season or 'null'))
-end
-
-local function write(row)
-  if row.answer then
-    local answer = cmsgpack.unpack(row.answer)
-    answer[1] = 1
-    return answer
+  -- Look at everything before the first write, so that a refused row leaves no trace.
+  local out = call('SISMEMBER', base .. ':hidden', id) == 1
+  local scores, prefixes, stands = {}, {}, false
+  for number = 2, last do
+    local score, prefix = find(number, id, out)
+    scores[number], prefixes[number] = score, prefix
+    stands = stands or score
   end
-  local id, visible = row.id, not row.out
-  local previous_rank = visible and row.scores[2]
-    and rank_of(KEYS[2], row.prefixes[2] .. id, row.scores[2]) or false
-  local sequence = numbered and call('INCR', base .. ':seq') or false
-  if events then write_event(row, sequence, row.score) end
+  local user = base .. ':user:' .. id
+  local details, covered, same, old_values, values = false, true, true, nil, nil
+  if groups then old_values = group_values(id) end
+  if count > 0 or wants_details then
+    details, covered, same = merged_details(user, first, count)
+    if not details then return covered end
+    if covered and once ~= '' then
+      -- Kept for a replay, whose caller may give other details.
+      details, covered = {unpack(ARGV, first, first + 2 * count - 1)}, false
+    end
+  end
+  local old, old_sub = old_numbers(scores[2], prefixes[2])
+  if pending and pending[id] then old, old_sub = pending[id][1], pending[id][2] end
+  local value, score, subscore = tonumber(ARGV[at + 1]), nil, nil
+  if operator == 'd' then
+    if not (stands or old) then return 'unknown_player' end
+    score, subscore = old, old_sub
+  else
+    score, subscore = decide(operator, value, given_sub, old, old_sub)
+    local code = not score and subscore or breach(operator, value, score, old)
+    if code then return code end
+  end
+  if pending then
+    pending[id] = {score, subscore}
+    return
+  end
 
+  local member, text = prefixes[2] .. id, scores[2]
+  local previous_rank = text and not out and rank_of(KEYS[2], member, text)
+  local sequence = numbered and call('INCR', base .. ':seq')
+  if events then
+    local given = ''
+    if not same then
+      given = {}
+      for place = first, first + 2 * count - 1, 2 do given[ARGV[place]] = ARGV[place + 1] end
+      given = cjson.encode(given)
+    end
+    -- Always the same names in the same order: the stream stores them once.
+    call('XADD', base .. ':events', 'MAXLEN', '~', extra.cap, '*',
+      'type', operator == 'd' and 'details' or 'score', 'id', id, 'seq', sequence, 'at', now_text,
+      'season', extra.season or '', 'source', source, 'operator', OPERATORS[operator],
+      'value', ARGV[at + 1], 'score', score and number_text(score) or '', 'previous', text or '',
+      'subscore', with_sub and number_text(subscore) or '', 'key', key, 'details', given)
+  end
+
+  if not same then
+    call('HSET', user, unpack(ARGV, first, first + 2 * count - 1))
+    if groups then
+      values = group_values(id)
+      for place = 1, #groups do
+        if values[place] ~= old_values[place] then same = nil end -- another group
+      end
+    end
+  end
+  local regrouped = same == nil
+  values = values or old_values
   local stamp = timed and stamp_bytes(now, sequence) or ''
-  local values = new_values(row)
-  row.regrouped = groups and values_differ(row.old_values, values)
-  local changed, entered = put(2, row, row.score, row.subscore, stamp, values)
-  local trimmed = entered and visible and limit > 0 and 2 or 0
-  local windows_entered = {}
-  for number = 3, #KEYS do
-    local score, subscore
-    if row.score then
-      local old = row.scores[number] and tonumber(row.scores[number]) or nil
-      local old_sub = old and with_sub and prefix_sub(row.prefixes[number]) or 0
-      score, subscore = decide(row.operator, row.value, row.given_sub, old, old_sub)
+  local changed, entered, trimmed = false, false, false
+  for number = 2, last do
+    local old_score, prefix = scores[number], prefixes[number]
+    local new, new_sub = score, subscore
+    if number > 2 then
+      old, old_sub = old_numbers(old_score, prefix)
+      if operator ~= 'd' then new, new_sub = decide(operator, value, given_sub, old, old_sub) end
     end
-    local _, new = put(number, row, score, subscore, stamp, values)
-    if new and visible and limit > 0 then windows_entered[#windows_entered + 1] = number end
+    if operator ~= 'd' and (new ~= old or new_sub ~= old_sub) then
+      local at_member, at_text = move(
+        number, id, out, old_score, prefix, new, new_sub, stamp, old_values, values)
+      if number == 2 then member, text, changed = at_member, at_text, true end
+      entered = entered or not old_score
+    elseif regrouped and old_score and not out then
+      unindex(number, id, prefix, old_score, old_values)
+      index(number, id, prefix, old_score, values)
+    end
   end
-  if row.count > 0 then
-    call('HSET', base .. ':user:' .. id, unpack(ARGV, row.at + 7, row.at + 6 + 2 * row.count))
-  end
-  -- A player who comes back to the board itself keeps the details for good.
-  if entered and expires then call('PERSIST', base .. ':user:' .. id) end
-  local ids = trimmed == 2 and trim(2, MOST_TRIMMED) or {}
-  for _, number in ipairs(windows_entered) do trim(number, MOST_TRIMMED) end
 
-  local score = row.score or (row.scores[2] and tonumber(row.scores[2])) or nil
-  local rank = false
-  if visible and score then
-    local text, prefix = find(2, id)
-    rank = text and rank_of(KEYS[2], prefix .. id, text) or false
+  if entered then
+    if expires and not scores[2] then call('PERSIST', user) end -- on the board itself for good
+    -- Only now, because details go when their player stands nowhere.
+    if limit > 0 and not out then
+      for number = 2, last do
+        local ids = not scores[number] and trim(number, MOST_TRIMMED)
+        if number == 2 then trimmed = ids end
+      end
+    end
   end
-  if notices then write_notice(row, sequence, score, rank, previous_rank) end
-  local subscore = row.subscore
-    or (with_sub and row.scores[2] and prefix_sub(row.prefixes[2])) or nil
+  local rank = false
+  if text and not out then
+    rank = previous_rank
+    if changed and (not trimmed or call('ZSCORE', KEYS[2], member)) then
+      rank = rank_of(KEYS[2], member, text)
+    end
+  end
+  if notices then
+    call('PUBLISH', base .. ':live', string.format(
+      '{"seq":%d,"at":%s,"op":"%s","id":%s,"score":%s,"rank":%s,"previous_rank":%s,"season":%s}',
+      sequence, now_text, operator == 'd' and 'details' or 'score', cjson.encode(id),
+      text or 'null', rank or 'null', previous_rank or 'null', extra.season or 'null'))
+  end
   local answer = {
-    0, rank, score and number_text(score) or false, previous_rank, row.scores[2],
-    changed and 1 or 0, sequence, string.format('%.0f', now),
-    with_sub and subscore and number_text(subscore) or false, row.details or {}, ids,
+    0, rank, text, previous_rank, scores[2], changed and 1 or 0, sequence,
+    with_sub and text and number_text(subscore), not covered and wants_details and details, trimmed,
   }
-  if row.once then call('SET', row.once, cmsgpack.pack(answer), 'EX', DAY) end
+  if once ~= '' then call('SET', once, cmsgpack.pack(answer), 'EX', DAY) end
   return answer
 end
 
-local rows, at = {}, 4
-if atomic then
+if mode == 111 then return write(3) end
+local at = 3
+if mode == 97 then
   local refused, pending, number = {'refused'}, {}, 0
   while at <= #ARGV do
-    local _, code = look(at, pending)
-    if code then
+    local code = write(at, pending)
+    if type(code) == 'string' then
       refused[#refused + 1] = number
       refused[#refused + 1] = code
     end
-    number, at = number + 1, at + 7 + 2 * tonumber(ARGV[at + 6])
+    number, at = number + 1, next_row(at)
   end
   if #refused > 1 then return refused end
-  at = 4
+  at = 3
 end
-rows[1] = 'ok'
+local answers = {}
 while at <= #ARGV do
-  local row, code = look(at)
-  rows[#rows + 1] = code or write(row)
-  at = at + 7 + 2 * row.count
+  answers[#answers + 1] = write(at)
+  at = next_row(at)
 end
-return rows
+return answers
