@@ -72,6 +72,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "ratelimit.middleware.RateLimitMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -112,6 +113,36 @@ VISITS_IN_BACKGROUND = True
 # How many proxies of ours stand in front; the client's address is counted from the right of
 # X-Forwarded-For by this number. 0: the connection's own address.
 TRUSTED_PROXIES = environment.whole_number("TRUSTED_PROXIES", 0)
+
+# Limits in plain words, see docs/rate-limits.md; the admin can change each at run time. Generous
+# enough that several people behind one address do not meet them in normal use.
+RATE_LIMITS = {
+    # Guessing one account's password from one place.
+    "login": "10/minute and 60/hour by ip+username, sliding log, closed on failure",
+    "signup": "30/hour by ip, sliding log, closed on failure",
+    # Each one sends a mail.
+    "password_reset": "10/hour by ip+email, sliding log, closed on failure",
+    "score_submit": "20/second by user, token bucket, burst 100",
+    "api_key": "500/second by api_key, token bucket, burst 1000",
+    "api_anonymous": "20/second by ip, token bucket, burst 100",
+    "search": "5/second by user, gcra, burst 30",
+    # Open pages, each with one stream that renews its lease.
+    "live_stream": "200 at once by ip",
+    "console": "10/second by user, token bucket, burst 60",
+    # What every other page has.
+    "page": "50/second by ip, token bucket, burst 300",
+}
+# The policy of pages without one of their own, by the longest prefix; None leaves them alone.
+RATE_LIMIT_PREFIXES = {
+    "/": "page",
+    "/api/": None,  # the API has its own
+    "/live/": None,
+    "/healthz": None,
+    "/readyz": None,
+    "/metrics": None,
+}
+# Seconds between two looks for what staff changed, in every process.
+RATE_LIMIT_PULSE = 2.0
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English"))]

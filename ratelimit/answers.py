@@ -1,0 +1,65 @@
+"""The answer to a call that may not go on: a page that counts down, or problem+json."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from config.problems import problem_body, problem_response, wants_problem
+from config.views import service_unavailable
+from ratelimit import headers
+from ratelimit.decision import Decision, Reason
+
+STATUS = 429
+CODE = "rate_limited"
+
+
+def refusal(request: HttpRequest, decision: Decision) -> HttpResponse:
+    """429 for a limit or a block; 503 when Redis is away and the policy is closed then."""
+    if decision.reason is Reason.OUTAGE:
+        return service_unavailable(request)
+    values = headers.values([decision]) | {"Cache-Control": "no-store"}
+    if wants_problem(request):
+        return problem_response(
+            STATUS, CODE, detail(decision), headers=values, **problem_extra(decision)
+        )
+    context = {"detail": detail(decision), "retry_after": int(values["Retry-After"])}
+    response = render(request, "errors/429.html", context, status=STATUS)
+    for name, value in values.items():
+        response[name] = value
+    return response
+
+
+def problem(decision: Decision) -> dict[str, Any]:
+    """The body of a 429 for code without a Django request."""
+    return problem_body(STATUS, CODE, detail(decision), **problem_extra(decision))
+
+
+def problem_extra(decision: Decision) -> dict[str, Any]:
+    return {
+        "type": headers.problem_type(decision),
+        "violated-policies": headers.violated(decision),
+        "retry_after": int(headers.values([decision])["Retry-After"]),
+    }
+
+
+def detail(decision: Decision) -> str:
+    """A sentence for a person: how long to wait."""
+    seconds = int(headers.values([decision])["Retry-After"])
+    if seconds < 120:
+        wait = ngettext("%(number)d second", "%(number)d seconds", seconds) % {"number": seconds}
+    else:
+        minutes = -(-seconds // 60)
+        wait = ngettext("%(number)d minute", "%(number)d minutes", minutes) % {"number": minutes}
+    return _("That was too much at once. Try again in %(wait)s.") % {"wait": wait}
+
+
+def add_headers(response: HttpResponseBase, decisions: list[Decision]) -> None:
+    """Tell the caller how the limits of this request stand."""
+    for name, value in headers.values(decisions).items():
+        response[name] = value

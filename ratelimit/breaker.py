@@ -1,0 +1,47 @@
+"""A circuit breaker: when Redis does not answer, stop asking for a moment. Imports no Django."""
+
+from __future__ import annotations
+
+import threading
+from time import monotonic
+
+FAILURES = 3
+PAUSE = 1.0  # seconds
+
+
+class Breaker:
+    """Opens after `failures` in a row; then lets one question through every `pause` seconds.
+
+    While it is open nobody waits for a timeout, except the one whose question is the probe.
+    """
+
+    def __init__(self, failures: int = FAILURES, pause: float = PAUSE) -> None:
+        self._threshold = failures
+        self._pause = pause
+        self._failures = 0
+        self._next_probe = 0.0
+        self._probing = threading.Lock()
+
+    @property
+    def is_open(self) -> bool:
+        return self._failures >= self._threshold
+
+    def allows(self) -> bool:
+        """Whether to ask Redis now."""
+        if self._failures < self._threshold:
+            return True
+        with self._probing:
+            now = monotonic()
+            if now < self._next_probe:
+                return False
+            self._next_probe = now + self._pause
+            return True
+
+    def succeeded(self) -> None:
+        if self._failures:
+            self._failures = 0
+
+    def failed(self) -> None:
+        with self._probing:
+            self._failures += 1
+            self._next_probe = monotonic() + self._pause

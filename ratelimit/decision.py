@@ -1,0 +1,47 @@
+"""What a limiter answers."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from ratelimit.policy import Policy
+
+
+class Reason(StrEnum):
+    """What the decision rests on."""
+
+    LIMITS = "limits"
+    BLOCK = "block"  # staff blocked this caller
+    OUTAGE = "outage"  # Redis is away, and the policy says open or closed
+
+
+class Standing(NamedTuple):
+    """How one limit of a policy stands. Times in seconds."""
+
+    limit: int
+    remaining: int
+    reset_after: float
+    retry_after: float
+
+
+class Decision(NamedTuple):
+    """Whether a call may go on. True when it may.
+
+    `limit`, `remaining` and `reset_after` are those of the tightest limit; `retry_after` is 0 when
+    allowed, else the seconds until the same call can succeed. `standings` has every limit, and is
+    empty unless the limits decided.
+    """
+
+    allowed: bool
+    limit: int
+    remaining: int
+    reset_after: float
+    retry_after: float
+    policy: Policy
+    standings: tuple[Standing, ...] = ()
+    reason: Reason = Reason.LIMITS
+
+    def __bool__(self) -> bool:
+        return self.allowed

@@ -1,0 +1,90 @@
+"""`@limit("name")` for views, sync and async, class-based views and API operations."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection
+from typing import Any, TypeVar
+
+from asgiref.sync import iscoroutinefunction
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.views import View
+
+from ratelimit import answers, requests
+
+V = TypeVar("V", bound=Callable[..., Any])
+
+# The middleware leaves a view with this mark to its own limits.
+MARK = "rate_limited"
+
+
+def limit(name: str, *, methods: Collection[str] = ()) -> Callable[[V], V]:
+    """Charge each request to the policy `name` before the view runs; refuse it with 429.
+
+    With `methods`, only requests by these. Works on functions, coroutines, class-based views, and
+    on the operations of an API, where it stands below the route.
+    """
+    wanted = frozenset(method.upper() for method in methods)
+
+    def decorate(view: Any) -> Any:
+        if isinstance(view, type) and issubclass(view, View):
+            return _decorate_class(view, decorate)
+
+        def applies(request: HttpRequest) -> bool:
+            return not wanted or request.method in wanted
+
+        if iscoroutinefunction(view):
+
+            @functools.wraps(view)
+            async def async_limited(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+                if applies(request):
+                    decision = await requests.acheck(request, name)
+                    if decision is not None and not decision.allowed:
+                        return answers.refusal(request, decision)
+                try:
+                    response = await view(request, *args, **kwargs)
+                except BaseException:
+                    await requests.aabandon(request)
+                    raise
+                return _finished(request, response)
+
+            limited: Any = async_limited
+        else:
+
+            @functools.wraps(view)
+            def sync_limited(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+                if applies(request):
+                    decision = requests.check(request, name)
+                    if decision is not None and not decision.allowed:
+                        return answers.refusal(request, decision)
+                try:
+                    response = view(request, *args, **kwargs)
+                except BaseException:
+                    requests.abandon(request)
+                    raise
+                return _finished(request, response)
+
+            limited = sync_limited
+        setattr(limited, MARK, name)
+        return limited
+
+    return decorate
+
+
+def _finished(request: HttpRequest, response: Any) -> Any:
+    # An API operation returns data; its response does not exist yet, the middleware meets it.
+    if isinstance(response, HttpResponseBase):
+        requests.finish(request, response)
+    return response
+
+
+def _decorate_class(view: type[View], decorate: Callable[[Any], Any]) -> type[View]:
+    """Limit what `as_view()` returns, which is the same for sync and async classes."""
+    undecorated = view.as_view.__func__  # type: ignore[attr-defined]
+
+    def as_view(cls: type[View], /, **initkwargs: Any) -> Any:
+        return decorate(undecorated(cls, **initkwargs))
+
+    view.as_view = classmethod(as_view)  # type: ignore[assignment]
+    return view

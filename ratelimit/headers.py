@@ -1,0 +1,78 @@
+"""RateLimit, RateLimit-Policy and Retry-After as plain strings, by the IETF's draft
+(draft-ietf-httpapi-ratelimit-headers). Knows no request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from math import ceil
+
+from ratelimit.algorithms import Algorithm
+from ratelimit.decision import Decision, Reason
+from ratelimit.policy import Limit, Policy
+
+# The draft's problem types for a 429.
+QUOTA_EXCEEDED = "https://iana.org/assignments/http-problem-types#quota-exceeded"
+ABNORMAL_USAGE = "https://iana.org/assignments/http-problem-types#abnormal-usage-detected"
+
+
+@lru_cache(maxsize=256)
+def limit_names(policy: Policy) -> tuple[str, ...]:
+    """How each limit is called in the headers: `search`, or `search-second` and `search-day`."""
+    if len(policy.limits) == 1:
+        return (policy.name,)
+    labels = [limit.label for limit in policy.limits]
+    return tuple(
+        f"{policy.name}-{label}" if labels.count(label) == 1 else f"{policy.name}-{label}-{number}"
+        for number, label in enumerate(labels, 1)
+    )
+
+
+@lru_cache(maxsize=256)
+def _policy_items(policy: Policy) -> str:
+    pairs = zip(limit_names(policy), policy.limits, strict=True)
+    return ", ".join(f'"{name}";{_quota(limit)}' for name, limit in pairs)
+
+
+def _quota(limit: Limit) -> str:
+    if limit.algorithm is Algorithm.AT_ONCE:
+        return f'q={limit.count};qu="concurrent-requests"'
+    # With a burst of its own: as much as fits at once, and how long that takes to come back.
+    return f"q={limit.capacity};w={ceil(limit.capacity * limit.window / limit.count)}"
+
+
+def _standing_items(decision: Decision) -> str:
+    pairs = zip(limit_names(decision.policy), decision.standings, strict=True)
+    return ", ".join(
+        f'"{name}";r={standing.remaining};t={ceil(standing.reset_after)}'
+        for name, standing in pairs
+    )
+
+
+def values(decisions: Iterable[Decision]) -> dict[str, str]:
+    """The headers for these decisions: on allowed answers too, Retry-After only when denied.
+
+    A shadow policy is not shown, and neither is one that decided without its limits.
+    """
+    decisions = list(decisions)
+    shown = [d for d in decisions if d.standings and not d.policy.shadow]
+    headers = {}
+    if shown:
+        headers["RateLimit-Policy"] = ", ".join(_policy_items(d.policy) for d in shown)
+        headers["RateLimit"] = ", ".join(_standing_items(d) for d in shown)
+    waits = [d.retry_after for d in decisions if not d.allowed]
+    if waits:
+        headers["Retry-After"] = str(max(1, ceil(max(waits))))
+    return headers
+
+
+def violated(decision: Decision) -> list[str]:
+    """The names of the limits that denied."""
+    if not decision.standings:
+        return [decision.policy.name]
+    pairs = zip(limit_names(decision.policy), decision.standings, strict=True)
+    return [name for name, standing in pairs if standing.retry_after > 0]
+
+
+def problem_type(decision: Decision) -> str:
+    return ABNORMAL_USAGE if decision.reason is Reason.BLOCK else QUOTA_EXCEEDED

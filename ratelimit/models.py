@@ -1,0 +1,46 @@
+"""What staff change at run time."""
+
+from __future__ import annotations
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from ratelimit import policies, sentence
+from ratelimit.policy import PolicyError
+
+
+class PolicyOverride(models.Model):
+    """Replaces what the settings say about a policy, in every process within five seconds."""
+
+    policy = models.CharField(_("policy"), max_length=64, unique=True)
+    sentence = models.CharField(
+        _("sentence"),
+        max_length=500,
+        help_text=_(
+            "For example “20/minute”, or “20/minute by ip, gcra, burst 5, shadow”. What it leaves "
+            "out stays as in the settings."
+        ),
+    )
+    active = models.BooleanField(_("active"), default=True)
+    note = models.CharField(_("note"), max_length=200, blank=True)
+    changed_at = models.DateTimeField(_("changed"), auto_now=True)
+
+    class Meta:
+        ordering = ["policy"]
+        verbose_name = _("policy override")
+        verbose_name_plural = _("policy overrides")
+
+    def __str__(self) -> str:
+        return f"{self.policy}: {self.sentence}"
+
+    def clean(self) -> None:
+        if self.policy not in policies.names():
+            raise ValidationError({"policy": _("The settings know no policy of this name.")})
+        try:
+            changed = sentence.parse(
+                self.policy, self.sentence, base=policies.configured(self.policy)
+            )
+            policies.check_names(changed)
+        except PolicyError as error:
+            raise ValidationError({"sentence": str(error)}) from error

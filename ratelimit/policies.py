@@ -1,0 +1,92 @@
+"""The policies in force: those of the settings, with the overrides of the admin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from config.errors import ConfigurationError
+from ratelimit import sentence, whose
+from ratelimit.policy import Policy, PolicyError
+
+
+class UnknownPolicyError(LookupError):
+    """No policy has this name."""
+
+
+_configured: dict[str, Policy] = {}
+_in_force: dict[str, Policy] = {}
+
+
+def configure() -> None:
+    """Read the settings; a bad policy stops the start with a line that points at it."""
+    global _configured, _in_force
+    said: Mapping[str, str] = settings.RATE_LIMITS
+    _configured = {name: _configured_policy(name, text) for name, text in said.items()}
+    for prefix, name in settings.RATE_LIMIT_PREFIXES.items():
+        if name is not None and name not in _configured:
+            raise ConfigurationError(
+                f"RATE_LIMIT_PREFIXES[{prefix!r}] is not valid: {name!r} is not in RATE_LIMITS."
+            )
+    _in_force = dict(_configured)
+
+
+def _configured_policy(name: str, text: Any) -> Policy:
+    try:
+        if not isinstance(text, str):
+            raise PolicyError(repr(text), "a sentence such as '5/minute by ip'")
+        policy = sentence.parse(name, text)
+        check_names(policy)
+    except PolicyError as error:
+        raise ConfigurationError(
+            f"RATE_LIMITS[{name!r}] = {text!r} is not valid, {error}."
+        ) from error
+    return policy
+
+
+def check_names(policy: Policy) -> None:
+    """Raise PolicyError when a word or a dotted path of the policy leads nowhere."""
+    for word in policy.by:
+        try:
+            whose.find_caller(word)
+        except ImportError:
+            known = ", ".join(whose.KNOWN)
+            raise PolicyError(word, f"{known}, or the path of a function") from None
+    if isinstance(policy.cost, str):
+        try:
+            import_string(policy.cost)
+        except ImportError:
+            raise PolicyError(policy.cost, "a number, or the path of a function") from None
+
+
+def override(sentences: Mapping[str, str]) -> None:
+    """Put overrides in force; names that the settings do not know are left aside."""
+    global _in_force
+    changed = {
+        name: sentence.parse(name, text, base=_configured[name])
+        for name, text in sentences.items()
+        if name in _configured
+    }
+    _in_force = _configured | changed
+
+
+def get(name: str) -> Policy:
+    """The policy in force under this name."""
+    try:
+        return _in_force[name]
+    except KeyError:
+        raise UnknownPolicyError(
+            f"{name!r} is not in RATE_LIMITS; known: {', '.join(_in_force)}."
+        ) from None
+
+
+def configured(name: str) -> Policy:
+    """The policy as the settings have it."""
+    return _configured[name]
+
+
+def names() -> list[str]:
+    return list(_configured)

@@ -1,0 +1,134 @@
+"""The limits of a request: who calls, what it costs, who is exempt, what was decided."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from functools import partial
+from ipaddress import ip_address
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.module_loading import import_string
+
+from ratelimit import answers, guard, metrics, policies, whose
+from ratelimit.decision import Decision
+from ratelimit.metrics import Outcome
+from ratelimit.policy import Policy
+
+_ATTRIBUTE = "_rate_limits"
+# These look at headers only; everything else may ask the database and needs a thread for it.
+_QUICK = frozenset({"ip", "api_key", "everyone"})
+
+
+@dataclass
+class _Record:
+    """What the limits did for one request."""
+
+    decisions: list[Decision] = field(default_factory=list)
+    leases: list[tuple[str, str, str]] = field(default_factory=list)  # policy, caller, lease
+
+
+@dataclass(frozen=True)
+class _Question:
+    caller: str
+    cost: int
+    exempt: bool
+
+
+def check(request: HttpRequest, name: str) -> Decision | None:
+    """Charge the request to a policy; None when its caller is exempt."""
+    policy = policies.get(name)
+    question = _question(request, policy)
+    if question.exempt:
+        metrics.count(policy.name, question.caller, Outcome.EXEMPT)
+        return None
+    lease = secrets.token_hex(8) if policy.has_leases else ""
+    decision = guard.hit(name, question.caller, question.cost, lease=lease)
+    return _noted(request, question, decision, lease)
+
+
+async def acheck(request: HttpRequest, name: str) -> Decision | None:
+    """The asynchronous twin of `check`."""
+    policy = policies.get(name)
+    if _QUICK.issuperset(policy.by) and not policy.exempt.groups and isinstance(policy.cost, int):
+        question = _question(request, policy)
+    else:
+        question = await sync_to_async(_question)(request, policy)
+    if question.exempt:
+        metrics.count(policy.name, question.caller, Outcome.EXEMPT)
+        return None
+    lease = secrets.token_hex(8) if policy.has_leases else ""
+    decision = await guard.ahit(name, question.caller, question.cost, lease=lease)
+    return _noted(request, question, decision, lease)
+
+
+def decisions(request: HttpRequest) -> list[Decision]:
+    """Those made so far for this request, in order."""
+    return _record(request).decisions
+
+
+def finish(request: HttpRequest, response: HttpResponseBase) -> None:
+    """Add the headers, and give places "at once" back when the response has been sent."""
+    record = _record(request)
+    answers.add_headers(response, record.decisions)
+    while record.leases:
+        # Django closes the response after the last byte of a stream, or when its reader leaves.
+        give_back = partial(guard.release, *record.leases.pop())
+        response._resource_closers.append(give_back)  # type: ignore[attr-defined]
+
+
+def abandon(request: HttpRequest) -> None:
+    """The view failed: there will be no response of its own to close."""
+    record = _record(request)
+    while record.leases:
+        guard.release(*record.leases.pop())
+
+
+async def aabandon(request: HttpRequest) -> None:
+    """The asynchronous twin of `abandon`."""
+    record = _record(request)
+    while record.leases:
+        await guard.arelease(*record.leases.pop())
+
+
+def _record(request: HttpRequest) -> _Record:
+    record: _Record = request.__dict__.setdefault(_ATTRIBUTE, _Record())
+    return record
+
+
+def _question(request: HttpRequest, policy: Policy) -> _Question:
+    if isinstance(policy.cost, int):
+        cost = policy.cost
+    else:
+        cost = max(1, import_string(policy.cost)(request))
+    exempt = bool(policy.exempt) and _is_exempt(request, policy)
+    return _Question(whose.of(request, policy.by), cost, exempt)
+
+
+def _is_exempt(request: HttpRequest, policy: Policy) -> bool:
+    exempt = policy.exempt
+    if exempt.networks:
+        address = whose.client_ip(request)
+        if address != whose.UNKNOWN and any(
+            ip_address(address) in network for network in exempt.networks
+        ):
+            return True
+    if exempt.api_keys:
+        api_key = whose.api_key_of(request.headers)
+        if api_key and whose.fingerprint(api_key) in exempt.api_keys:
+            return True
+    if exempt.groups:
+        user = getattr(request, "user", None)
+        if user is not None and user.is_authenticated:
+            return bool(user.groups.filter(name__in=exempt.groups).exists())
+    return False
+
+
+def _noted(request: HttpRequest, question: _Question, decision: Decision, lease: str) -> Decision:
+    record = _record(request)
+    record.decisions.append(decision)
+    if lease and decision.allowed:
+        record.leases.append((decision.policy.name, question.caller, lease))
+    return decision

@@ -1,0 +1,31 @@
+-- At once: how many hold a lease. A lease ends when it is given back, or a window after it was
+-- last renewed, whatever happened to its holder. Taking a lease again renews it. Costs one.
+-- State: sorted set of lease ids, scored by when each ends in microseconds.
+local function at_once(key, cost, count, window, burst, charging)
+  local after_now = string.format('(%.0f', now)
+  local after_latest = string.format('(%.0f', now + window)
+  local held = redis.call('ZCOUNT', key, after_now, '+inf')
+  local own_end = lease and redis.call('ZSCORE', key, lease)
+  local own = own_end and tonumber(own_end) > now
+  local late = redis.call('ZCOUNT', key, after_latest, '+inf') > 0
+  local fits = own or held < count
+  local retry_after = 0
+  if not fits then
+    local next_end = redis.call('ZRANGEBYSCORE', key, after_now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+    retry_after = math.min(tonumber(next_end[2]) - now, window)
+  end
+  if charging and (fits or late) then
+    redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
+    if late then
+      for _, id in ipairs(redis.call('ZRANGEBYSCORE', key, after_latest, '+inf')) do
+        redis.call('ZADD', key, now + window, id)
+      end
+    end
+    if fits then
+      redis.call('ZADD', key, now + window, lease)
+      held = own and held or held + 1
+    end
+    redis.call('PEXPIRE', key, math.ceil(window / 1000))
+  end
+  return fits and true or false, math.max(0, count - held), held > 0 and window or 0, retry_after
+end

@@ -1,0 +1,86 @@
+"""The local shield: who is denied until t is refused in this process until t. Imports no Django."""
+
+from __future__ import annotations
+
+import threading
+from time import monotonic
+from typing import NamedTuple
+
+from ratelimit.algorithms import Algorithm
+from ratelimit.decision import Decision, Standing
+
+MAX_ENTRIES = 10_000
+
+
+class _Denial(NamedTuple):
+    until: float  # on the monotonic clock
+    cost: int
+    asked: float
+    decision: Decision
+
+
+class Shield:
+    """Remembers denials, at most `max_entries`, and forgets the oldest first.
+
+    It never refuses longer than Redis would: the time counts from before the question was sent,
+    a cheaper call than the denied one is let through to ask, and a denial that can end early (a
+    lease given back) is not remembered. Whoever resets or changes something calls `clear()`.
+    """
+
+    def __init__(self, max_entries: int = MAX_ENTRIES) -> None:
+        self._max_entries = max_entries
+        # Read without the lock: a lookup in a dict is atomic, and an old entry has only expired.
+        self._denials: dict[tuple[str, str], _Denial] = {}
+        self._writing = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._denials)
+
+    def refusal(self, policy_name: str, caller: str, cost: int) -> Decision | None:
+        """The denial that still holds for this call, with the times that are left; else None."""
+        denial = self._denials.get((policy_name, caller))
+        if denial is None or cost < denial.cost:
+            return None
+        now = monotonic()
+        if now >= denial.until:
+            return None
+        passed = now - denial.asked
+        decision = denial.decision
+        return decision._replace(
+            reset_after=max(0.0, decision.reset_after - passed),
+            retry_after=denial.until - now,
+            standings=tuple(
+                Standing(
+                    standing.limit,
+                    standing.remaining,
+                    max(0.0, standing.reset_after - passed),
+                    max(0.0, standing.retry_after - passed),
+                )
+                for standing in decision.standings
+            ),
+        )
+
+    def remember(self, caller: str, cost: int, asked: float, decision: Decision) -> None:
+        """Keep a denial; `asked` is the monotonic time before Redis was asked."""
+        policy = decision.policy
+        waits = [
+            standing.retry_after
+            for limit, standing in zip(policy.limits, decision.standings, strict=True)
+            if limit.algorithm is not Algorithm.AT_ONCE
+        ]
+        wait = max(waits, default=0.0)
+        if wait <= 0:
+            return
+        with self._writing:
+            self._denials.pop((policy.name, caller), None)
+            while len(self._denials) >= self._max_entries:
+                del self._denials[next(iter(self._denials))]
+            self._denials[policy.name, caller] = _Denial(asked + wait, cost, asked, decision)
+
+    def forget(self, policy_name: str, caller: str) -> None:
+        with self._writing:
+            self._denials.pop((policy_name, caller), None)
+
+    def clear(self) -> None:
+        with self._writing:
+            self._denials.clear()

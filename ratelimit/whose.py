@@ -1,0 +1,199 @@
+"""Whose request is it? Names a caller so that the same caller always has the same name.
+
+A name that holds personal data (an address, a user name, a key) is hashed with the site's secret,
+so that Redis never knows who it was. `user:42` is no personal data outside the database.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils.module_loading import import_string
+
+IPAddress = IPv4Address | IPv6Address
+Caller = Callable[[HttpRequest], str]
+
+UNKNOWN = "unknown"
+_API_KEY_HEADERS = ("authorization", "x-api-key")
+
+
+# ---- the client's address ------------------------------------------------------------------------
+
+
+def client_ip(request: HttpRequest) -> str:
+    """The client's address by the count of trusted proxies, in its one canonical spelling."""
+    return client_address(
+        request.META.get("REMOTE_ADDR", ""), request.headers.get("x-forwarded-for", "")
+    )
+
+
+def client_address(peer: str, forwarded_for: str, trusted_proxies: int | None = None) -> str:
+    """The address that the outermost trusted proxy saw; for code without a Django request.
+
+    Each proxy writes the address it was called from at the right end of X-Forwarded-For. With n
+    trusted proxies the nth entry from the right is true, counting none for the connection itself;
+    everything further left is whatever the client made up. `Forwarded` is not read at all.
+    """
+    if trusted_proxies is None:
+        trusted_proxies = settings.TRUSTED_PROXIES
+    if trusted_proxies and forwarded_for:
+        entries = forwarded_for.split(",")[-trusted_proxies:]
+        for entry in entries:  # from the outermost trusted proxy inwards, until one is readable
+            if address := parse_address(entry):
+                return str(address)
+    return str(parse_address(peer) or UNKNOWN)
+
+
+@lru_cache(maxsize=4096)
+def parse_address(text: str) -> IPAddress | None:
+    """An address as proxies write it: with brackets, a port, a zone, or IPv4 inside IPv6."""
+    text = text.strip().strip('"')
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address) and address.ipv4_mapped:
+        return address.ipv4_mapped
+    return address
+
+
+@lru_cache(maxsize=4096)
+def address_block(address: str) -> str:
+    """What one caller holds: an IPv4 address, or a whole IPv6 /64, which is one household."""
+    parsed = parse_address(address)
+    if isinstance(parsed, IPv6Address):
+        return str(IPv6Network((int(parsed) >> 64 << 64, 64)))
+    return str(parsed or UNKNOWN)
+
+
+# ---- names ---------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=8192)
+def hashed(kind: str, value: str) -> str:
+    """`ip:3f9a…`: the same for the same value, and no way back."""
+    digest = hmac.digest(settings.SECRET_KEY.encode(), f"{kind}:{value}".encode(), hashlib.sha256)
+    return f"{kind}:{digest[:10].hex()}"
+
+
+def fingerprint(api_key: str) -> str:
+    """How an API key is named in exemptions; needs no secret, so that it can stand in settings."""
+    return hashlib.sha256(api_key.encode()).hexdigest()[:20]
+
+
+def ip_name(address: str) -> str:
+    return hashed("ip", address_block(address))
+
+
+def user_name(user_id: Any) -> str:
+    return f"user:{user_id}"
+
+
+def api_key_name(api_key: str) -> str:
+    return f"key:{fingerprint(api_key)}"
+
+
+def api_key_of(headers: Mapping[str, str]) -> str:
+    """The API key a request carries, `Authorization: Bearer …` or `X-API-Key: …`; or empty."""
+    for header in _API_KEY_HEADERS:
+        value = headers.get(header, "")
+        if header == "authorization":
+            scheme, _, value = value.partition(" ")
+            if scheme.lower() != "bearer":
+                continue
+        if value.strip():
+            return value.strip()
+    return ""
+
+
+# ---- of a request --------------------------------------------------------------------------------
+
+
+def _ip(request: HttpRequest) -> str:
+    return ip_name(client_ip(request))
+
+
+def _user(request: HttpRequest) -> str:
+    """The signed-in user; somebody unknown is known by the address."""
+    user = getattr(request, "user", None)
+    return user_name(user.pk) if user is not None and user.is_authenticated else _ip(request)
+
+
+def _session(request: HttpRequest) -> str:
+    key = request.session.session_key if hasattr(request, "session") else None
+    return hashed("session", key) if key else _ip(request)
+
+
+def _api_key(request: HttpRequest) -> str:
+    key = api_key_of(request.headers)
+    return api_key_name(key) if key else _ip(request)
+
+
+def _field(name: str) -> Caller:
+    def of(request: HttpRequest) -> str:
+        # Case and spaces are no way around a limit.
+        return hashed(name, request.POST.get(name, "").strip().casefold())
+
+    return of
+
+
+def _everyone(request: HttpRequest) -> str:
+    return "everyone"
+
+
+_CALLERS: dict[str, Caller] = {
+    "ip": _ip,
+    "user": _user,
+    "session": _session,
+    "api_key": _api_key,
+    "username": _field("username"),
+    "email": _field("email"),
+    "everyone": _everyone,
+}
+KNOWN = tuple(_CALLERS)
+
+
+def find_caller(name: str) -> Caller:
+    """The function behind a word of a policy; a dotted path is imported. Raises ImportError."""
+    if name in _CALLERS:
+        return _CALLERS[name]
+    function: Caller = import_string(name)
+    return function
+
+
+def of(request: HttpRequest, by: Iterable[str]) -> str:
+    """The caller of this request, in the words of a policy: `of(request, ["ip", "username"])`."""
+    return "+".join([find_caller(name)(request) for name in by])
+
+
+def spelled_out(by: Iterable[str], values: Mapping[str, str]) -> str:
+    """The same name from what staff know: `spelled_out(["ip"], {"ip": "203.0.113.7"})`.
+
+    Raises KeyError with the word that is missing.
+    """
+    return "+".join([_spelled(name, values[name]) for name in by])
+
+
+def _spelled(name: str, value: str) -> str:
+    if name == "ip":
+        return ip_name(value)
+    if name == "user":
+        return user_name(value)
+    if name == "api_key":
+        return api_key_name(value)
+    if name in {"username", "email"}:
+        return hashed(name, value.strip().casefold())
+    if name == "session":
+        return hashed(name, value)
+    return value

@@ -1,0 +1,19 @@
+import pytest
+
+from ratelimit import guard, metrics, policies, pulse
+
+
+@pytest.fixture(autouse=True)
+def _fresh_process():
+    """What this process remembers between calls is forgotten between tests."""
+
+    def forget():
+        policies.configure()
+        guard.shield.clear()
+        guard.breaker.succeeded()
+        metrics.take_tally()
+        pulse.forget()
+
+    forget()
+    yield
+    forget()
