@@ -4,27 +4,37 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='PolicyOverride',
+            name="PolicyOverride",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('policy', models.CharField(max_length=64, unique=True, verbose_name='policy')),
-                ('sentence', models.CharField(help_text='For example “20/minute”, or “20/minute by ip, gcra, burst 5, shadow”. What it leaves out stays as in the settings.', max_length=500, verbose_name='sentence')),
-                ('active', models.BooleanField(default=True, verbose_name='active')),
-                ('note', models.CharField(blank=True, max_length=200, verbose_name='note')),
-                ('changed_at', models.DateTimeField(auto_now=True, verbose_name='changed')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("policy", models.CharField(max_length=64, unique=True, verbose_name="policy")),
+                (
+                    "sentence",
+                    models.CharField(
+                        help_text="For example “20/minute”, or “20/minute by ip, gcra, burst 5, shadow”. What it leaves out stays as in the settings.",
+                        max_length=500,
+                        verbose_name="sentence",
+                    ),
+                ),
+                ("active", models.BooleanField(default=True, verbose_name="active")),
+                ("note", models.CharField(blank=True, max_length=200, verbose_name="note")),
+                ("changed_at", models.DateTimeField(auto_now=True, verbose_name="changed")),
             ],
             options={
-                'verbose_name': 'policy override',
-                'verbose_name_plural': 'policy overrides',
-                'ordering': ['policy'],
+                "verbose_name": "policy override",
+                "verbose_name_plural": "policy overrides",
+                "ordering": ["policy"],
             },
         ),
     ]

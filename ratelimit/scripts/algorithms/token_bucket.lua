@@ -2,8 +2,8 @@
 -- State: string of two doubles, a time and the tokens missing then. Missing rather than left, so
 -- that a bucket made larger or smaller is right at once.
 local function token_bucket(key, cost, count, window, burst, charging)
-  -- Sums of fractions are not exact; a billionth of a token covers that, never a whole call.
-  local rounding = 1e-9
+  -- Sums of fractions are not exact; what flows in a nanosecond covers that.
+  local rounding = count / window / 1000
   local at, missing = now, 0
   local state = redis.call('GET', key)
   if state then
