@@ -5,17 +5,20 @@ PORT ?= 8000
 WORKERS ?= 2
 BIN := .venv/bin
 
-.PHONY: help run test install lint format types bench screenshots clean
+.PHONY: help run test test-postgresql install lint format types bench screenshots clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: .venv/run.stamp ## start Rostrum at http://$(HOST):$(PORT)
 	@exec $(BIN)/python manage.py serve --host $(HOST) --port $(PORT)
 
 test: .venv/dev.stamp ## run every test against real servers
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+test-postgresql: .venv/dev.stamp ## the same on a real PostgreSQL (Debian: postgresql)
+	TEST_DATABASE=postgresql $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 install: .venv/run.stamp ## make .venv with the pinned packages, nothing else
 

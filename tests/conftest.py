@@ -8,17 +8,21 @@ from collections.abc import Iterator
 import pytest
 import redis
 
-from tests.servers import OWN_SERVER, RedisServer
+from tests.servers import OWN_POSTGRES, OWN_SERVER, RedisServer
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     # With xdist the controller runs no test and needs no server.
     if not session.config.getoption("numprocesses", None) or "PYTEST_XDIST_WORKER" in os.environ:
         OWN_SERVER.start()
+        if OWN_POSTGRES:
+            OWN_POSTGRES.start()
 
 
 def pytest_sessionfinish() -> None:
     OWN_SERVER.remove()
+    if OWN_POSTGRES:
+        OWN_POSTGRES.remove()
 
 
 @pytest.fixture(scope="session")

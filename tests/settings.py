@@ -2,9 +2,10 @@
 
 import os
 
-from tests.servers import OWN_SERVER
+from tests.servers import OWN_POSTGRES, OWN_SERVER
 
 os.environ |= {"REDIS_URL": OWN_SERVER.url, "CACHE_URL": "", "DEBUG": ""}
+os.environ["DATABASE_URL"] = OWN_POSTGRES.url if OWN_POSTGRES else ""
 os.environ["SECRET_KEY"] = "only-for-tests-" + "x" * 40
 
 from config.settings import *  # noqa: F403
@@ -20,5 +21,3 @@ WHITENOISE_AUTOREFRESH = True
 STATIC_ROOT = VAR_DIR / "no-static-in-tests"
 # Tests call `visits.flush()`, so that nothing of one test arrives in the next.
 VISITS_IN_BACKGROUND = False
-# Tests beat the pulse themselves: no thread of ours touches their database.
-RATE_LIMIT_PULSE = 0.0
