@@ -113,6 +113,20 @@ def season_pointer(board: str) -> str:
     return f"{board}:season"
 
 
+def ended_seasons(board: str) -> str:
+    """hash: season number → its opens, closes and end, for seasons that wait for their archive;
+    TTL none, a field goes when its season is archived; written by `move_season.lua`.
+    """
+    return f"{board}:ended"
+
+
+def marks(board: str) -> str:
+    """hash: id → `banned` or `anonymous`, for players whose submissions are looked at twice; TTL
+    none, as long as the restriction; written by moderation.
+    """
+    return f"{board}:marks"
+
+
 def once(board: str, id_length: int | str, user_id: str, idempotency_key: str) -> str:
     """string: the first answer to this idempotency key; TTL one day; written by the engine."""
     return f"{board}:once:{id_length}:{user_id}:{idempotency_key}"
@@ -123,6 +137,30 @@ def union(board: str, digest: str) -> str:
     by the engine.
     """
     return f"{board}:union:{digest}"
+
+
+def notices(player: str) -> str:
+    """stream: a player's notices, `player` being a digest of the id; TTL 30 days after the last
+    one; written by `add_notice.lua`.
+    """
+    return f"leaderboard:notices:{{{player}}}"
+
+
+def notice_told(player: str, what: str) -> str:
+    """string: this was told to the player lately; TTL a minute for overtaking, a day for a season's
+    end; written by `add_notice.lua`.
+    """
+    return f"leaderboard:notices:{{{player}}}:told:{what}"
+
+
+def notices_read(player: str) -> str:
+    """string: id of the last notice the player has read; TTL 30 days; written by `notices`."""
+    return f"leaderboard:notices:{{{player}}}:read"
+
+
+def notices_live() -> str:
+    """channel: JSON of each notice with its player; TTL none; written by `add_notice.lua`."""
+    return "leaderboard:notices"
 
 
 def entries_keys(entries: str, groups: Iterable[str] = ()) -> list[str]:

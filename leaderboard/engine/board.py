@@ -13,13 +13,14 @@ from leaderboard import keys
 from leaderboard.engine.base import Operation, T, text
 from leaderboard.engine.errors import LeaderboardError
 from leaderboard.engine.reads import Entry, ReadOperations
+from leaderboard.engine.seasons import SeasonOperations
 from leaderboard.engine.values import Details, checked_id
 from leaderboard.engine.writes import Result, Row, WriteOperations
 
 SCAN_BATCH = 1000
 
 
-class Operations(ReadOperations, WriteOperations):
+class Operations(ReadOperations, WriteOperations, SeasonOperations):
     """Everything a board can do, without the sending."""
 
 
@@ -119,6 +120,14 @@ class RedisLeaderboard(Operations):
     def load(self, rows: Iterable[Mapping[str, Any]]) -> int:
         """Put entries with given times on the board, as `scan` gives them; no events, no trim."""
         return self._run(self._load_operation(rows))
+
+    def drop_season(self, number: int, *, waiting: Iterable[int] = ()) -> int:
+        """Drop a portion of another season, with the details of players who stand nowhere else.
+
+        Returns how many of its players are left: call it until that is 0. `waiting` are further
+        seasons whose players keep their details.
+        """
+        return self._run(self._drop_season_operation(number, waiting))
 
     # ---- reads ----------------------------------------------------------------------------------
 
@@ -269,6 +278,9 @@ class AsyncRedisLeaderboard(Operations):
 
     async def load(self, rows: Iterable[Mapping[str, Any]]) -> int:
         return await self._run(self._load_operation(rows))
+
+    async def drop_season(self, number: int, *, waiting: Iterable[int] = ()) -> int:
+        return await self._run(self._drop_season_operation(number, waiting))
 
     # ---- reads ----------------------------------------------------------------------------------
 

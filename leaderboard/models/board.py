@@ -13,9 +13,13 @@ from django.db.models import F, Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from config.redis import get_async_redis, get_redis
+from leaderboard import keys
+from leaderboard.engine import AsyncRedisLeaderboard, RedisLeaderboard
 from leaderboard.models.constraints import one_of
 from leaderboard.schedule import validate_cron, validate_zone
 
+NEVER_TRIMMED = 2**31
 SLUG_PATTERN = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 
 
@@ -279,6 +283,52 @@ class Board(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("board", args=[self.slug])
+
+    @property
+    def key(self) -> str:
+        """The base of all this board's keys in Redis."""
+        return keys.base(self.slug)
+
+    def rules(self) -> dict[str, Any]:
+        """The board's rules as the engine takes them."""
+        return {
+            "order": self.order,
+            "operator": self.operator,
+            "ties": self.ties,
+            "ranking": self.ranking,
+            "subscore": self.subscore_order or None,
+            "lowest": self.lowest_score,
+            "highest": self.highest_score,
+            "largest_step": self.largest_step,
+            "windows": tuple(self.windows),
+            "groups": tuple(self.groups),
+            "time_zone": self.time_zone,
+            "events": True,
+            # The worker trims what it has stored, and nothing else may: a cap in the write itself
+            # would drop scores that are not in SQL yet.
+            "event_cap": NEVER_TRIMMED,
+            "notices": True,
+        }
+
+    def engine(self, season: int | None = None) -> RedisLeaderboard:
+        """The live board on the data connection; without a number, its running season.
+
+        Finding that out costs a round trip. Not to be shared between threads.
+        """
+        if season is None:
+            season = int(get_redis().hget(keys.season_pointer(self.key), "number") or 1)
+        return RedisLeaderboard(
+            get_redis(), self.key, self.max_entries, season=season, **self.rules()
+        )
+
+    async def async_engine(self, season: int | None = None) -> AsyncRedisLeaderboard:
+        """The asynchronous twin, on the running loop's connection."""
+        client = get_async_redis()
+        if season is None:
+            season = int(await client.hget(keys.season_pointer(self.key), "number") or 1)
+        return AsyncRedisLeaderboard(
+            client, self.key, self.max_entries, season=season, **self.rules()
+        )
 
     @property
     def zone(self) -> ZoneInfo:

@@ -151,19 +151,11 @@ local function write(at, pending)
   local member, text = prefixes[2] .. id, scores[2]
   local previous_rank = text and not out and rank_of(KEYS[2], member, text)
   local sequence = numbered and call('INCR', base .. ':seq')
-  if events then
-    local given = ''
-    if not same then
-      given = {}
-      for place = first, first + 2 * count - 1, 2 do given[ARGV[place]] = ARGV[place + 1] end
-      given = cjson.encode(given)
-    end
-    -- Always the same names in the same order: the stream stores them once.
-    call('XADD', base .. ':events', 'MAXLEN', '~', extra.cap, '*',
-      'type', operator == 'd' and 'details' or 'score', 'id', id, 'seq', sequence, 'at', now_text,
-      'season', extra.season or '', 'source', source, 'operator', OPERATORS[operator],
-      'value', ARGV[at + 1], 'score', score and number_text(score) or '', 'previous', text or '',
-      'subscore', with_sub and number_text(subscore) or '', 'key', key, 'details', given)
+  local news = '' -- the details that changed, for the event
+  if events and not same then
+    news = {}
+    for place = first, first + 2 * count - 1, 2 do news[ARGV[place]] = ARGV[place + 1] end
+    news = cjson.encode(news)
   end
 
   if not same then
@@ -213,6 +205,17 @@ local function write(at, pending)
     if changed and (not trimmed or call('ZSCORE', KEYS[2], member)) then
       rank = rank_of(KEYS[2], member, text)
     end
+  end
+  if events then
+    -- Always the same names in the same order: the stream stores them once.
+    call('XADD', base .. ':events', 'MAXLEN', '~', extra.cap, '*',
+      'type', operator == 'd' and 'details' or 'score', 'id', id, 'seq', sequence, 'at', now_text,
+      'season', extra.season or '', 'source', source, 'operator', OPERATORS[operator],
+      'value', ARGV[at + 1], 'score', score and number_text(score) or '',
+      'previous', scores[2] or '', 'subscore', with_sub and number_text(subscore) or '',
+      'given_subscore', given_sub and number_text(given_sub) or '', 'key', key, 'details', news,
+      'rank', rank or '', 'previous_rank', previous_rank or '',
+      'trimmed', trimmed and #trimmed > 0 and cjson.encode(trimmed) or '')
   end
   if notices then
     call('PUBLISH', base .. ':live', string.format(

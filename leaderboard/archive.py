@@ -1,0 +1,125 @@
+"""The archive: final standings of a season, from Redis to SQL, exactly once.
+
+1. Gather: the frozen season is read in portions into a temporary file. Nothing is locked.
+2. Store: one transaction removes what stands there, writes every row and marks the season closed.
+   The file keeps this short, because on SQLite it is the only writer meanwhile.
+3. Announce, after the commit.
+4. Drop the frozen keys and the details of players who stand nowhere else; then forget the season.
+
+Whatever is killed when, the next attempt ends the same: until the commit the frozen keys are all
+there and it starts over, after it the season is closed and steps 3 and 4 are repeated.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import IO, Any
+
+import msgspec
+from django.db import transaction
+
+from config.locks import Held, LockTakenError
+from leaderboard import notices, pointer
+from leaderboard.bulk import insert_rows, storable, storable_json
+from leaderboard.models import FinalStanding, Season
+from leaderboard.selectors.history import forget_season_list
+
+logger = logging.getLogger("rostrum.archive")
+
+# Done so far, and in all.
+Progress = Callable[[int, int], None]
+
+# Rows per call: a few milliseconds of Redis's time, so that scores meanwhile do not wait.
+PORTION = 500
+LONGEST_NAME = 256
+FIELDS = (
+    "season",
+    "position",
+    "rank",
+    "player_id",
+    "name",
+    "score",
+    "subscore",
+    "details",
+)
+
+
+def archive_season(season: Season, held: Held, *, progress: Progress | None = None) -> None:
+    """Archive an ended season under the board's season lock; safe to repeat."""
+    if season.state != Season.State.CLOSED:
+        with tempfile.TemporaryFile() as file:
+            count = gather(season, file, progress)
+            held.check()
+            store(season, held, file, count)
+    announce(season)
+    drop(season)
+    logger.info(
+        "Season archived",
+        extra={"board": season.board.slug, "season": season.number, "players": season.entries},
+    )
+
+
+def gather(season: Season, file: IO[bytes], progress: Progress | None = None) -> int:
+    """Write the frozen standings to `file`, a line each; returns how many."""
+    frozen = season.board.engine(season.number)
+    size = frozen.get_size()
+    encode = msgspec.json.encode
+    position = 0
+    for position, entry in enumerate(frozen.scan(PORTION), 1):
+        details = entry["metadata"]
+        row = (
+            season.pk,
+            position,
+            entry["rank"],
+            storable(entry["user_id"]),
+            storable(details.get("name", ""))[:LONGEST_NAME],
+            entry["score"],
+            entry.get("subscore"),
+            storable_json(details),
+        )
+        file.write(encode(row) + b"\n")
+        if progress and position % PORTION == 0:
+            progress(position, size)
+    return position
+
+
+def store(season: Season, held: Held, file: IO[bytes], count: int) -> None:
+    """Write all rows and close the season in one transaction."""
+    with transaction.atomic():
+        # A holder who was paused and lost the lock has a smaller number than the next one.
+        newest = Season.objects.filter(pk=season.pk, fence__lt=held.fence)
+        if not newest.exclude(state=Season.State.CLOSED).update(fence=held.fence):
+            raise LockTakenError("Somebody else archives this season or has done so.")
+        FinalStanding.objects.filter(season=season).delete()
+        insert_rows(FinalStanding, FIELDS, _rows(file))
+        season.state = Season.State.CLOSED
+        season.entries = count
+        season.fence = held.fence
+        season.save(update_fields=["state", "entries", "fence"])
+    forget_season_list(season.board_id)
+
+
+def _rows(file: IO[bytes]) -> Iterator[list[Any]]:
+    file.seek(0)
+    decode = msgspec.json.Decoder(list).decode
+    return (decode(line) for line in file)
+
+
+def announce(season: Season) -> None:
+    """Tell every signed-in player where they ended; a second time tells nobody twice."""
+    notices.season_ended(season)
+
+
+def drop(season: Season) -> None:
+    """Give the memory back, in portions, and forget that the season waited."""
+    board = season.board
+    at = pointer.read(board)
+    # Between two seasons the pointer still names the one that ended.
+    running = max(at.number if at else 0, season.number + 1)
+    engine = board.engine(running)
+    waiting = [past.number for past in pointer.read_ended(board)]
+    while engine.drop_season(season.number, waiting=waiting):
+        pass
+    pointer.forget_ended(board, season.number)

@@ -1,0 +1,80 @@
+"""What the commands share: examples in --help, boards by slug, one clear line for an error."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from config.locks import LockTakenError
+from config.redis import OUTAGE_ERRORS
+from leaderboard.engine import LeaderboardError
+from leaderboard.models import Board
+from leaderboard.services.errors import ServiceError
+
+
+class LeaderboardCommand(BaseCommand):
+    """`examples` is shown below --help."""
+
+    examples = ""
+
+    def create_parser(self, *args: Any, **kwargs: Any) -> CommandParser:
+        if self.examples:
+            kwargs |= {
+                "epilog": f"examples:\n{self.examples}",
+                "formatter_class": argparse.RawDescriptionHelpFormatter,
+            }
+        return super().create_parser(*args, **kwargs)
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        with one_clear_line():
+            return super().execute(*args, **options)
+
+    def confirm(self, question: str, *, yes: bool) -> None:
+        """Ask before something is lost. On a pipe nobody can answer, so `--yes` is needed."""
+        if yes:
+            return
+        if not sys.stdin.isatty():
+            raise CommandError(f"{question} Add --yes to do it without being asked.")
+        self.stderr.write(f"{question} [y/N] ", ending="")
+        self.stderr.flush()
+        if input().strip().lower() not in {"y", "yes"}:
+            raise CommandError("Nothing was changed.")
+
+
+@contextmanager
+def one_clear_line() -> Iterator[None]:
+    """What a person can mend is told in a line; a bug keeps its traceback."""
+    try:
+        yield
+    except (ServiceError, LeaderboardError, LockTakenError) as error:
+        raise CommandError(str(error)) from error
+    except ValidationError as error:
+        raise CommandError(" ".join(error.messages)) from error
+    except OUTAGE_ERRORS as error:
+        raise CommandError(f"Redis does not answer at REDIS_URL ({error}).") from error
+
+
+def board_named(slug: str) -> Board:
+    try:
+        return Board.objects.get(slug=slug)
+    except Board.DoesNotExist:
+        known = list(Board.objects.order_by("slug").values_list("slug", flat=True)[:20])
+        hint = f"There are: {', '.join(known)}." if known else "There is none yet."
+        raise CommandError(f"There is no board {slug!r}. {hint}") from None
+
+
+def positive(text: str) -> int:
+    """An argument that counts something."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    return number

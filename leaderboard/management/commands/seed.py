@@ -1,0 +1,99 @@
+"""Sample data: boards that look like real ones."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from itertools import chain
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.management.base import CommandParser
+from django.db import transaction
+from django.utils import timezone
+
+from leaderboard.management.arguments import LeaderboardCommand, positive
+from leaderboard.management.progress import progress
+from leaderboard.models import Board, Player
+from leaderboard.sample.catalogue import CATALOGUE, sample_boards
+from leaderboard.sample.people import Person, people
+from leaderboard.sample.seeding import MOST_OTHERS, seed_board, store_players
+from leaderboard.services import audit
+from leaderboard.services.boards import delete_board, forget_keys
+
+PASSWORD_FILE = "demo_password"  # noqa: S105
+ADMIN = Person("admin", "Robin Keeper", "GB", "Ember", "otter-84")
+
+
+class Command(LeaderboardCommand):
+    help = (
+        "Fill Rostrum with sample boards, players and past seasons. The first board gets all the "
+        f"players, the others up to {MOST_OTHERS:,} of them. Boards that exist are left alone."
+    )
+    examples = (
+        "  manage.py seed                            five boards, 200 players\n"
+        "  manage.py seed --fresh --seed 7           the sample boards anew, other data\n"
+        "  manage.py seed --boards 1 --players 1000000\n"
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--boards", type=positive, default=len(CATALOGUE), help="how many (default 5)"
+        )
+        parser.add_argument(
+            "--players", type=positive, default=200, help="how many in all (default 200)"
+        )
+        parser.add_argument(
+            "--seed", type=int, default=1, help="the same number gives the same data (default 1)"
+        )
+        parser.add_argument(
+            "--fresh", action="store_true", help="delete the sample boards first, and their history"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        quiet = options["verbosity"] == 0
+        samples = sample_boards(options["boards"])
+        if options["fresh"]:
+            for board in Board.objects.filter(slug__in=[sample.slug for sample in samples]):
+                delete_board(board=board, actor=audit.COMMAND)
+        known = set(Board.objects.values_list("slug", flat=True))
+        for slug in sorted(known & {sample.slug for sample in samples}):
+            self.tell(quiet, f"{slug} is there already and stays as it is (--fresh makes it anew).")
+        samples = [sample for sample in samples if sample.slug not in known]
+        everyone = list(chain([ADMIN], people(options["players"], options["seed"])))
+        if samples:
+            with transaction.atomic():
+                store_players(everyone, timezone.now())
+        for number, sample in enumerate(samples):
+            forget_keys(f"leaderboard:{{{sample.slug}}}")  # what a broken seeding may have left
+            who = everyone if number == 0 else everyone[: MOST_OTHERS + 1]
+            with progress(f"Seeding {sample.slug}", quiet=quiet) as report:
+                done, total = 0, 2 * len(who)
+
+                def step(count: int, report: Any = report, total: int = total) -> None:
+                    nonlocal done
+                    done = min(total, done + count)
+                    report(done, total)
+
+                seed_board(sample, who, options["seed"], step)
+            self.tell(quiet, f"{sample.slug}: {len(who):,} players")
+        self.make_admin(quiet)
+
+    def make_admin(self, quiet: bool) -> None:
+        """An administrator for a local trial; production makes its own with createsuperuser."""
+        users = get_user_model().objects
+        if settings.PRODUCTION or users.filter(is_superuser=True).exists():
+            return
+        password = secrets.token_urlsafe(9)
+        admin = users.create_superuser("admin", password=password)
+        Player.objects.filter(pk=ADMIN.id, account__isnull=True).update(account=admin)
+        path = settings.VAR_DIR / PASSWORD_FILE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(password + "\n")
+        self.tell(quiet, f"Sign in as admin with the password {password}")
+
+    def tell(self, quiet: bool, line: str) -> None:
+        if not quiet:
+            self.stdout.write(line)

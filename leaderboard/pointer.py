@@ -1,0 +1,214 @@
+"""The season pointer in Redis: which season a score lands in, right now.
+
+A hash per board, `number`, `state`, `opens`, `closes`. It is moved only by `move_season.lua`, and
+only from where the mover believes it to be, so of many who try, one succeeds. SQL follows.
+
+States: `open`; `closed`, between two seasons; `paused`, while a board is rebuilt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from config import scripts
+from config.redis import get_async_redis, get_redis
+from leaderboard import keys
+from leaderboard.models import Board, Season
+from leaderboard.schedule import cron_line, last_boundary, next_boundary
+
+_FIELDS = ("number", "state", "opens", "closes")
+OPEN, CLOSED, PAUSED = "open", "closed", "paused"
+
+_move = scripts.load(Path(__file__).parent / "scripts", "move_season")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Pointer:
+    number: int
+    state: str
+    opens: int  # microseconds
+    closes: int | None  # None: by hand
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == OPEN
+
+    @property
+    def opens_at(self) -> datetime:
+        return moment(self.opens)
+
+    @property
+    def closes_at(self) -> datetime | None:
+        return None if self.closes is None else moment(self.closes)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A season that the pointer has left and that waits for its archive."""
+
+    number: int
+    opens: int
+    closes: int | None
+    ended: int
+
+
+@dataclass(frozen=True)
+class Move:
+    """One call of the script, for synchronous and asynchronous senders alike."""
+
+    keys: list[str]
+    args: list[Any]
+
+    def __call__(self, client: Any) -> tuple[bool, Pointer | None]:
+        return _read_move(_move(client, self.keys, self.args))
+
+    async def acall(self, client: Any) -> tuple[bool, Pointer | None]:
+        return _read_move(await _move.acall(client, self.keys, self.args))
+
+
+def moment(microseconds: int) -> datetime:
+    """Exact: a float of this size would lose microseconds."""
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def microseconds(value: datetime) -> int:
+    return (value - _EPOCH) // timedelta(microseconds=1)
+
+
+def redis_now() -> datetime:
+    """The clock that decides; this machine's may be off."""
+    seconds, micros = get_redis().time()
+    return moment(seconds * 1_000_000 + micros)
+
+
+async def aredis_now() -> datetime:
+    seconds, micros = await get_async_redis().time()
+    return moment(seconds * 1_000_000 + micros)
+
+
+def read(board: Board) -> Pointer | None:
+    """Where the pointer stands; None when Redis has lost it or the board is new."""
+    return _read_pointer(get_redis().hmget(keys.season_pointer(board.key), *_FIELDS))
+
+
+async def aread(board: Board) -> Pointer | None:
+    return _read_pointer(await get_async_redis().hmget(keys.season_pointer(board.key), *_FIELDS))
+
+
+def read_ended(board: Board) -> list[Ended]:
+    """Seasons that wait for their archive, oldest first."""
+    waiting = get_redis().hgetall(keys.ended_seasons(board.key))
+    found = []
+    for number, times in waiting.items():
+        opens, closes, ended = times.decode().split(" ")
+        found.append(Ended(int(number), int(opens), int(closes) if closes else None, int(ended)))
+    return sorted(found, key=lambda season: season.number)
+
+
+def forget_ended(board: Board, number: int) -> None:
+    """The season is archived and its keys are gone: nothing is left to do for it."""
+    get_redis().hdel(keys.ended_seasons(board.key), number)
+
+
+def move(
+    board: Board,
+    *,
+    believed: Pointer | None,
+    mode: str,
+    number: int,
+    state: str,
+    opens: int | None = None,
+    closes: int | None = None,
+) -> Move:
+    """See `move_season.lua`: `mode` is `over`, `end` or `keep`; `opens` None means now."""
+    base = board.key
+    return Move(
+        [
+            keys.season_pointer(base),
+            keys.ended_seasons(base),
+            keys.sequence(base),
+            keys.live(base),
+        ],
+        [
+            "" if believed is None else believed.number,
+            "" if believed is None else believed.state,
+            mode,
+            number,
+            state,
+            "" if opens is None else opens,
+            "" if closes is None else closes,
+        ],
+    )
+
+
+def roll(board: Board, believed: Pointer, now: datetime) -> Move:
+    """End the season whose time is over; with a schedule the next begins where it ended.
+
+    After a long silence the next season is the one that runs now: nobody could have scored in
+    those between.
+    """
+    line = cron_line(board.schedule, board.cron)
+    if line is None:
+        return move(
+            board,
+            believed=believed,
+            mode="over",
+            number=believed.number,
+            state=CLOSED,
+            opens=believed.opens,
+            closes=believed.closes,
+        )
+    opens, closes = (
+        last_boundary(line, board.zone, now),
+        next_boundary(line, board.zone, now),
+    )
+    # The schedule may have changed while the season ran.
+    if believed.closes is not None and moment(believed.closes) <= now:
+        opens = max(opens, moment(believed.closes))
+    return move(
+        board,
+        believed=believed,
+        mode="over",
+        number=believed.number + 1,
+        state=OPEN,
+        opens=microseconds(opens),
+        closes=microseconds(closes),
+    )
+
+
+def next_close(board: Board, now: datetime) -> int | None:
+    """When a season that begins now will end by the board's schedule; None: by hand."""
+    line = cron_line(board.schedule, board.cron)
+    return None if line is None else microseconds(next_boundary(line, board.zone, now))
+
+
+def restore(board: Board) -> Move | None:
+    """Put a lost pointer back as SQL last knew it; None when the board never had a season."""
+    season = Season.objects.filter(board=board).exclude(state="planned").order_by("-number").first()
+    if season is None:
+        return None
+    return move(
+        board,
+        believed=None,
+        mode="keep",
+        number=season.number,
+        state=OPEN if season.state == Season.State.OPEN else CLOSED,
+        opens=microseconds(season.opens),
+        closes=None if season.closes is None else microseconds(season.closes),
+    )
+
+
+def _read_pointer(values: Sequence[bytes | None]) -> Pointer | None:
+    number, state, opens, closes = ((value or b"").decode() for value in values)
+    if not number:
+        return None
+    return Pointer(int(number), state, int(opens or 0), int(closes) if closes else None)
+
+
+def _read_move(reply: list[Any]) -> tuple[bool, Pointer | None]:
+    return bool(reply[0]), _read_pointer(reply[1:])

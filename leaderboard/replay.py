@@ -1,0 +1,115 @@
+"""A board played again in plain Python, from its events: for rebuilding and for sample data.
+
+The rules are those of `write_entries.lua`; a test drives both side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The rules that decide who stands where."""
+
+    order: str
+    ties: str
+    ranking: str
+    subscore: str | None
+
+    def sort_key(self, player_id: str, entry: Entry) -> tuple[Any, ...]:
+        """Smaller is better."""
+        score = -entry.score if self.order == "desc" else entry.score
+        second = -entry.subscore if self.subscore == "desc" else entry.subscore
+        when: tuple[Any, ...] = (entry.at, entry.counter)
+        if self.ties == "latest":
+            when = (-entry.at, -entry.counter)
+        elif self.ties == "member":
+            # Plain Redis order; turned round when the highest stand first.
+            raw = player_id.encode()
+            when = (
+                (bytes(255 - byte for byte in raw) + b"\xff",) if self.order == "desc" else (raw,)
+            )
+        return (score, second if self.subscore else 0, *when)
+
+
+@dataclass(slots=True)
+class Entry:
+    score: float
+    subscore: float
+    at: int  # microseconds of the moment when this score was reached
+    counter: int
+
+
+class Replay:
+    """The entries of one sorted set: a season or a window."""
+
+    def __init__(self, order: str, subscore: str | None) -> None:
+        self.descending = order == "desc"
+        self.subscore = subscore
+        self.entries: dict[str, Entry] = {}
+
+    def score(
+        self,
+        player_id: str,
+        operator: str,
+        value: float,
+        subscore: float | None,
+        at: int,
+        counter: int,
+    ) -> float:
+        """Apply one submission; returns the resulting score. An equal score keeps its time."""
+        old = self.entries.get(player_id)
+        score, second = value, subscore or 0.0
+        if operator == "sum":
+            score = (old.score if old else 0.0) + value + 0.0
+        if operator != "best":
+            if subscore is None and old is not None:
+                second = old.subscore
+        elif old is not None and not self._better(score, second, old):
+            return old.score
+        if old is None:
+            self.entries[player_id] = Entry(score, second, at, counter)
+        elif score != old.score or (self.subscore and second != old.subscore):
+            old.score, old.subscore, old.at, old.counter = score, second, at, counter
+        return score
+
+    def remove(self, player_id: str) -> None:
+        self.entries.pop(player_id, None)
+
+    def reset(self) -> None:
+        self.entries.clear()
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """As the engine's `load` takes them."""
+        for player_id, entry in self.entries.items():
+            yield {
+                "user_id": player_id,
+                "score": entry.score,
+                "subscore": entry.subscore,
+                "at": entry.at,
+                "counter": entry.counter,
+            }
+
+    def _better(self, score: float, subscore: float, old: Entry) -> bool:
+        if score != old.score:
+            return (score > old.score) == self.descending
+        if not self.subscore or subscore == old.subscore:
+            return False
+        return (subscore > old.subscore) == (self.subscore == "desc")
+
+
+def standings(entries: dict[str, Entry], rules: Ranking) -> Iterator[tuple[int, int, str, Entry]]:
+    """Position, rank, id and entry, best first."""
+    ordered = sorted(entries.items(), key=lambda item: rules.sort_key(*item))
+    rank, last = 0, None
+    for position, (player_id, entry) in enumerate(ordered, 1):
+        place = (entry.score, entry.subscore if rules.subscore else 0)
+        if rules.ranking == "ordinal":
+            rank = position
+        elif place != last:
+            rank = rank + 1 if rules.ranking == "dense" else position
+        last = place
+        yield position, rank, player_id, entry

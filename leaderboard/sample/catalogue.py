@@ -1,0 +1,157 @@
+"""The sample boards: what each is about, its rules, and how its players score."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class SampleBoard:
+    """`draw` makes one submitted value from a player's skill (0 to 1) and chance."""
+
+    slug: str
+    values: Mapping[str, Any]
+    draw: Callable[[random.Random, float], float]
+    attempts: int  # how often a keen player submits in a season
+    past_seasons: int
+    # Days of one season; a schedule decides itself, this is for boards run by hand.
+    days: int = 30
+    season_names: tuple[str, ...] = field(default=())
+
+
+def _arcade(chance: random.Random, skill: float) -> float:
+    return float(round(chance.lognormvariate(8.2 + 2.2 * skill, 0.45)) * 10)
+
+
+def _deal(chance: random.Random, skill: float) -> float:
+    return round(chance.lognormvariate(5.6 + 1.6 * skill, 0.7), 2)
+
+
+def _run(chance: random.Random, skill: float) -> float:
+    """Seconds: the best are close to a floor that nobody beats."""
+    return round(1462.0 + chance.gammavariate(2.0, 60 + 420 * (1 - skill)), 3)
+
+
+def _jury(chance: random.Random, skill: float) -> float:
+    return float(min(100, max(0, round(chance.gauss(38 + 55 * skill, 8) / 5) * 5)))
+
+
+def _quiz(chance: random.Random, skill: float) -> float:
+    return float(sum(chance.random() < 0.35 + 0.6 * skill for _ in range(20)))
+
+
+CATALOGUE: tuple[SampleBoard, ...] = (
+    SampleBoard(
+        slug="neon-drift",
+        values={
+            "name": "Neon Drift",
+            "description": "Arcade racing through a city at night. Your best run of the month "
+            "counts; whoever reaches a score first keeps the place.",
+            "operator": "best",
+            "windows": ["day", "week", "all"],
+            "groups": ["country"],
+            "schedule": "monthly",
+            "highest_score": 10_000_000,
+            "lowest_score": 0,
+            "unit": "pts",
+        },
+        draw=_arcade,
+        attempts=6,
+        past_seasons=5,
+    ),
+    SampleBoard(
+        slug="sales-floor",
+        values={
+            "name": "Sales Floor",
+            "description": "Every signed deal adds to the week. A new week begins on Monday at "
+            "midnight in Berlin.",
+            "operator": "sum",
+            "windows": ["day", "month"],
+            "groups": ["team"],
+            "time_zone": "Europe/Berlin",
+            "schedule": "weekly",
+            "score_format": "decimals",
+            "score_decimals": 2,
+            "unit": "€",
+        },
+        draw=_deal,
+        attempts=8,
+        past_seasons=6,
+    ),
+    SampleBoard(
+        slug="crystal-caves",
+        values={
+            "name": "Crystal Caves any%",
+            "description": "Speed runs from the first key press to the last crystal. The fastest "
+            "time stands on top.",
+            "order": "asc",
+            "operator": "best",
+            "windows": ["week", "all"],
+            "groups": ["country"],
+            "schedule": "monthly",
+            "lowest_score": 0,
+            "score_format": "duration",
+            "score_decimals": 3,
+        },
+        draw=_run,
+        attempts=5,
+        past_seasons=4,
+    ),
+    SampleBoard(
+        slug="harbour-hackathon",
+        values={
+            "name": "Harbour Hackathon",
+            "description": "The jury's marks, from 0 to 100. Equal marks share a place: 1, 2, 2, "
+            "4. Fewer hours spent decide what is shown first.",
+            "operator": "set",
+            "ranking": "competition",
+            "subscore_order": "asc",
+            "groups": ["team", "country"],
+            "lowest_score": 0,
+            "highest_score": 100,
+            "unit": "marks",
+        },
+        draw=_jury,
+        attempts=2,
+        past_seasons=3,
+        days=14,
+        season_names=("Autumn edition", "Winter edition", "Spring edition", "Summer edition"),
+    ),
+    SampleBoard(
+        slug="campus-quiz",
+        values={
+            "name": "Campus Quiz",
+            "description": "Twenty questions at lunch time, a new season every day. Equal scores "
+            "share a place and no place is skipped.",
+            "operator": "best",
+            "ranking": "dense",
+            "windows": ["week", "all"],
+            "groups": ["team"],
+            "time_zone": "America/New_York",
+            "schedule": "daily",
+            "lowest_score": 0,
+            "highest_score": 20,
+            "unit": "right",
+        },
+        draw=_quiz,
+        attempts=3,
+        past_seasons=7,
+    ),
+)
+
+
+def sample_boards(count: int) -> list[SampleBoard]:
+    """The first `count`; beyond the catalogue they come again with a number."""
+    boards = []
+    for index in range(count):
+        sample, again = CATALOGUE[index % len(CATALOGUE)], index // len(CATALOGUE)
+        if again:
+            values = dict(sample.values) | {"name": f"{sample.values['name']} {again + 1}"}
+            sample = SampleBoard(
+                **{**sample.__dict__, "slug": f"{sample.slug}-{again + 1}", "values": values}
+            )
+        boards.append(sample)
+    return boards

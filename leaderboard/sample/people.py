@@ -1,0 +1,102 @@
+"""Made-up players: names from many countries, teams, pictures. The same seed, the same people."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+
+# Country, the Faker locale whose names it has, and its share of the players.
+_COUNTRIES = (
+    ("US", "en_US", 14),
+    ("DE", "de_DE", 10),
+    ("BR", "pt_BR", 9),
+    ("IN", "en_IN", 9),
+    ("GB", "en_GB", 7),
+    ("FR", "fr_FR", 7),
+    ("ES", "es_ES", 6),
+    ("IT", "it_IT", 5),
+    ("MX", "es_MX", 5),
+    ("NL", "nl_NL", 4),
+    ("SE", "sv_SE", 4),
+    ("JP", "ja_JP", 4),
+    ("ID", "id_ID", 4),
+    ("TR", "tr_TR", 3),
+    ("UA", "uk_UA", 3),
+    ("FI", "fi_FI", 2),
+    ("NO", "no_NO", 2),
+    ("PT", "pt_PT", 2),
+)
+_ADJECTIVES = tuple(
+    "Amber Brave Calm Clever Cosmic Crimson Dapper Electric Frosty Gentle Golden Hidden Icy Jolly "  # noqa: SIM905
+    "Lucky Lunar Mellow Mighty Misty Neon Nimble Noble Pixel Quick Quiet Rapid Rusty Shadow Silent "
+    "Silver Sly Solar Stormy Swift Turbo Velvet Violet Wild Witty Zesty".split()
+)
+ANIMALS = tuple(
+    "Badger Bear Beetle Bison Cobra Condor Crane Falcon Ferret Finch Fox Gecko Hare Hawk Heron "  # noqa: SIM905
+    "Ibex Jackal Koala Lemur Lion Lynx Magpie Marten Moth Otter Owl Panda Panther Puffin Raven "
+    "Salmon Shark Sparrow Stag Tiger Toad Viper Walrus Wolf Wren".split()
+)
+TEAMS = (
+    "Alpine Foxes",
+    "Byte Club",
+    "Coral Reef",
+    "Dune Riders",
+    "Ember",
+    "Fjord Nine",
+    "Granite",
+    "Harbour Lights",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    id: str
+    name: str
+    country: str
+    team: str
+    avatar: str
+
+    @property
+    def details(self) -> dict[str, str]:
+        """What stands beside a score on every board."""
+        return {
+            "name": self.name,
+            "country": self.country,
+            "team": self.team,
+            "avatar": self.avatar,
+        }
+
+
+def people(count: int, seed: int) -> Iterator[Person]:
+    """`count` players; the first n are the same whatever the count."""
+    chance = random.Random(seed)  # noqa: S311
+    names = {country: _names(locale) for country, locale, _ in _COUNTRIES}
+    countries = [country for country, _, share in _COUNTRIES for _ in range(share)]
+    pick = chance.random
+    for number in range(1, count + 1):
+        country = countries[int(pick() * len(countries))]
+        if pick() < 0.35:
+            name = _ADJECTIVES[int(pick() * len(_ADJECTIVES))] + _animal(pick())
+            name += str(int(pick() * 100)) if pick() < 0.5 else ""
+        else:
+            first, last = names[country]
+            name = f"{first[int(pick() * len(first))]} {last[int(pick() * len(last))]}"
+        yield Person(
+            id=f"player-{number}",
+            name=name,
+            country=country,
+            team=TEAMS[int(pick() * len(TEAMS))],
+            avatar=f"{_animal(pick()).lower()}-{int(pick() * 360)}",
+        )
+
+
+def _animal(share: float) -> str:
+    return ANIMALS[int(share * len(ANIMALS))]
+
+
+def _names(locale: str) -> tuple[list[str], list[str]]:
+    """Faker's lists themselves: drawing from them is far quicker than asking Faker each time."""
+    provider = import_module(f"faker.providers.person.{locale}").Provider
+    return list(provider.first_names), list(provider.last_names)

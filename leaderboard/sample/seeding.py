@@ -1,0 +1,298 @@
+"""Filling a board with sample data: past seasons in SQL, the running one in Redis and SQL.
+
+The bulk way in: entries are loaded with their times, and the log is written beside them, as if
+every score had come through the front door over the last weeks.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from config.redis import get_redis
+from leaderboard import keys, pointer
+from leaderboard.bulk import insert_rows, storable_json
+from leaderboard.engine.windows import period_at
+from leaderboard.models import Board, FinalStanding, Player, ScoreEvent, Season
+from leaderboard.replay import Ranking, Replay, standings
+from leaderboard.sample.catalogue import SampleBoard
+from leaderboard.sample.people import Person
+from leaderboard.schedule import cron_line, last_boundary
+from leaderboard.selectors.history import forget_season_list
+from leaderboard.services import moderation
+from leaderboard.services.seasons import season_name
+
+# Past seasons and all boards but the first hold this many at most.
+MOST_OTHERS = 1000
+# Beyond this many players, each has played once in the running season.
+MOST_WITH_HISTORY = 5000
+
+EVENT_FIELDS = (
+    "board",
+    "season",
+    "sequence",
+    "stream_id",
+    "at",
+    "op",
+    "player_id",
+    "value",
+    "operator",
+    "score",
+    "subscore",
+    "source",
+    "idempotency_key",
+    "data",
+)
+PLAYER_FIELDS = (
+    "id",
+    "display_name",
+    "country",
+    "team",
+    "avatar",
+    "bio",
+    "privacy",
+    "created_at",
+)
+
+Step = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    at: int
+    person: Person
+    value: float
+    subscore: float | None
+
+
+def store_players(people: Sequence[Person], now: datetime) -> None:
+    insert_rows(
+        Player,
+        PLAYER_FIELDS,
+        ((p.id, p.name, p.country, p.team, p.avatar, "", "shown", now) for p in people),
+        skip_known=True,
+    )
+
+
+def seed_board(
+    sample: SampleBoard, people: Sequence[Person], seed: int, step: Step = lambda count: None
+) -> Board:
+    """Make the board, with past seasons and a running one; SQL is committed last, so that a
+    broken seeding leaves no board behind."""
+    chance = random.Random(f"{seed}:{sample.slug}")  # noqa: S311
+    with transaction.atomic():
+        board = Board(slug=sample.slug, submitters=Board.Submitters.DEMO, **sample.values)
+        board.full_clean()
+        board.save()
+        seeding = _Seeding(board, sample, people, chance, step)
+        seeding.past_seasons()
+        seeding.running_season()
+    moderation.apply_everywhere_rules(board)
+    forget_season_list(board.pk)
+    return board
+
+
+class _Seeding:
+    def __init__(
+        self,
+        board: Board,
+        sample: SampleBoard,
+        people: Sequence[Person],
+        chance: random.Random,
+        step: Step,
+    ) -> None:
+        self.board, self.sample, self.people, self.chance = board, sample, people, chance
+        self.step = step
+        self.skill = [chance.betavariate(2.0, 3.0) for _ in people]
+        self.now = pointer.redis_now()
+        self.sequence = 0
+        self.ranking = Ranking(board.order, board.ties, board.ranking, board.subscore_order or None)
+        # Windows that go on over several seasons, by their name.
+        self.windows = {
+            name: (period_at(name, pointer.microseconds(self.now), board.zone), self.replay())
+            for name in board.windows
+        }
+        *self.past, self.present = self.season_times()
+
+    def replay(self) -> Replay:
+        return Replay(self.board.order, self.board.subscore_order or None)
+
+    def season_times(self) -> list[tuple[datetime, datetime | None]]:
+        """When each season opened and closes, oldest first; the last one is running."""
+        line = cron_line(self.board.schedule, self.board.cron)
+        if line is None:
+            length = timedelta(days=self.sample.days)
+            opened = (self.now - length / 2).replace(hour=9, minute=0, second=0, microsecond=0)
+            starts = [opened - length * n for n in range(self.sample.past_seasons + 1)]
+        else:
+            starts = [last_boundary(line, self.board.zone, self.now)]
+            for _ in range(self.sample.past_seasons):
+                before = starts[-1] - timedelta(microseconds=1)
+                starts.append(last_boundary(line, self.board.zone, before))
+        starts.reverse()
+        ends: list[datetime | None] = [*starts[1:]]
+        close = pointer.next_close(self.board, self.now)
+        ends.append(None if close is None else pointer.moment(close))
+        return list(zip(starts, ends, strict=True))
+
+    def past_seasons(self) -> None:
+        for number, (opens, closes) in enumerate(self.past, 1):
+            assert closes is not None
+            season = Season.objects.create(
+                board=self.board,
+                number=number,
+                name=self.name(number, opens),
+                state=Season.State.CLOSED,
+                opens=opens,
+                closes=closes,
+                closed_at=closes,
+            )
+            players = self.some_players()
+            replay = self.play(number, players, opens, closes, self.sample.attempts)
+            rows = list(standings(replay.entries, self.ranking))
+            details = {self.people[index].id: self.people[index].details for index in players}
+            insert_rows(
+                FinalStanding,
+                (
+                    "season",
+                    "position",
+                    "rank",
+                    "player_id",
+                    "name",
+                    "score",
+                    "subscore",
+                    "details",
+                ),
+                (
+                    (
+                        season.pk,
+                        position,
+                        rank,
+                        player_id,
+                        details[player_id]["name"],
+                        entry.score,
+                        entry.subscore if self.ranking.subscore else None,
+                        storable_json(details[player_id]),
+                    )
+                    for position, rank, player_id, entry in rows
+                ),
+            )
+            season.entries = len(rows)
+            season.save(update_fields=["entries"])
+
+    def running_season(self) -> None:
+        number = len(self.past) + 1
+        opens, closes = self.present
+        Season.objects.create(
+            board=self.board,
+            number=number,
+            name=self.name(number, opens),
+            opens=opens,
+            closes=closes,
+        )
+        players = range(len(self.people))
+        many = len(self.people) > MOST_WITH_HISTORY
+        replay = self.play(number, players, opens, self.now, 1 if many else self.sample.attempts)
+        board = self.board
+        get_redis().hset(
+            keys.season_pointer(board.key),
+            mapping={
+                "number": number,
+                "state": pointer.OPEN,
+                "opens": pointer.microseconds(opens),
+                "closes": "" if closes is None else pointer.microseconds(closes),
+            },
+        )
+        get_redis().set(keys.sequence(board.key), self.sequence)
+        engine = board.engine(number)
+        engine.load(self.with_details(replay))
+        for name, (_, window) in self.windows.items():
+            engine.window(name).load(window.rows())
+
+    def some_players(self) -> list[int]:
+        """Not everyone plays every season."""
+        among = range(min(len(self.people), MOST_OTHERS))
+        return sorted(self.chance.sample(among, k=max(1, len(among) * 4 // 5)))
+
+    def play(
+        self,
+        season: int,
+        players: Sequence[int],
+        opens: datetime,
+        end: datetime,
+        most: int,
+    ) -> Replay:
+        """Submit for everyone in the order of time; the log is written on the way."""
+        replay = self.replay()
+        attempts = self.attempts(players, opens, end, most)
+        insert_rows(ScoreEvent, EVENT_FIELDS, self.events(season, attempts, replay))
+        return replay
+
+    def attempts(
+        self, players: Sequence[int], opens: datetime, end: datetime, most: int
+    ) -> list[Attempt]:
+        chance, draw = self.chance, self.sample.draw
+        begin = pointer.microseconds(opens)
+        length = max(1, pointer.microseconds(end) - begin)
+        second = self.ranking.subscore is not None
+        found = [
+            Attempt(
+                begin + int(chance.random() * length),
+                self.people[index],
+                draw(chance, self.skill[index]),
+                float(chance.randint(8, 36)) if second else None,
+            )
+            for index in players
+            for _ in range(1 if most == 1 else chance.randint(1, most))
+        ]
+        found.sort(key=lambda attempt: attempt.at)
+        return found
+
+    def events(
+        self, season: int, attempts: Sequence[Attempt], replay: Replay
+    ) -> Iterator[tuple[Any, ...]]:
+        board_id, operator, step = self.board.pk, self.board.operator, self.step
+        windows = [(period.start, window) for period, window in self.windows.values()]
+        for attempt in attempts:
+            self.sequence += 1
+            sequence, at, player_id = self.sequence, attempt.at, attempt.person.id
+            one = (player_id, operator, attempt.value, attempt.subscore, at, sequence)
+            score = replay.score(*one)
+            for start, window in windows:
+                if at >= start:
+                    window.score(*one)
+            if sequence % 1000 == 0:
+                step(1000)
+            yield (
+                board_id,
+                season,
+                sequence,
+                f"{at // 1000}-{sequence}",
+                at,
+                "score",
+                player_id,
+                attempt.value,
+                operator,
+                score,
+                attempt.subscore,
+                "seed",
+                "",
+                None,
+            )
+
+    def with_details(self, replay: Replay) -> Iterator[dict[str, Any]]:
+        details = {person.id: person.details for person in self.people}
+        for count, row in enumerate(replay.rows(), 1):
+            if count % 1000 == 0:
+                self.step(1000)
+            yield row | {"metadata": details[row["user_id"]]}
+
+    def name(self, number: int, opens: datetime) -> str:
+        if self.sample.season_names:
+            return self.sample.season_names[(number - 1) % len(self.sample.season_names)]
+        return season_name(self.board, number, opens)

@@ -1,0 +1,263 @@
+"""Opening and closing seasons. Redis decides when a season ends; SQL follows and archives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from config.locks import Held, hold
+from config.redis import get_redis
+from leaderboard import archive, pointer
+from leaderboard.models import Board, Season
+from leaderboard.pointer import CLOSED, OPEN, Pointer
+from leaderboard.services import audit
+from leaderboard.services.audit import Actor
+from leaderboard.services.errors import SeasonClosedError, SeasonOverlapError, ServiceError
+
+Progress = Callable[[int, int], None]
+
+LOCK_TIMEOUT = 30.0
+LOCK_WAIT = 10.0
+
+
+def season_lock(board: Board, *, wait: float = LOCK_WAIT) -> AbstractContextManager[Held]:
+    """One at a time moves or archives a board's seasons; `LockTakenError` when it is taken."""
+    return hold(f"season:{board.slug}", timeout=LOCK_TIMEOUT, wait=wait)
+
+
+def current(board: Board) -> Pointer | None:
+    """The pointer, put back from SQL when Redis has lost it."""
+    found = pointer.read(board)
+    if found is None:
+        restoring = pointer.restore(board)
+        if restoring is not None:
+            _, found = restoring(get_redis())
+    return found
+
+
+def open_season(
+    *,
+    board: Board,
+    actor: Actor,
+    name: str = "",
+    opens: datetime | None = None,
+    closes: datetime | None = None,
+) -> Season:
+    """Open the next season now, or plan it when `opens` lies ahead.
+
+    Boards with a schedule decide their own end. `ServiceError` when one is open already, the
+    times make no sense, or two seasons would overlap.
+    """
+    now = timezone.now()
+    planned = opens is not None and opens > now
+    _check_times(board, opens, closes, now)
+    with season_lock(board):
+        at = current(board)
+        if planned:
+            assert opens is not None
+            return _plan(board, actor, name, opens, closes, at)
+        if at is not None and at.is_open:
+            raise SeasonOverlapError(f"{_title(board, at.number)} is still open; close it first.")
+        waiting = Season.objects.filter(board=board, state=Season.State.PLANNED).first()
+        if waiting is not None:
+            raise SeasonOverlapError(
+                f"{waiting.name} is planned for {waiting.opens:%d %B %Y %H:%M} UTC; delete that "
+                "plan first."
+            )
+        number = next_number(board, at)
+        closes_at = (
+            pointer.next_close(board, now) if closes is None else pointer.microseconds(closes)
+        )
+        return _open(board, at, number, closes_at, actor, name)
+
+
+def open_planned(season: Season) -> None:
+    """The clock: a planned season's time has come."""
+    board = season.board
+    with season_lock(board):
+        season.refresh_from_db()
+        at = current(board)
+        if season.state != Season.State.PLANNED or (at is not None and at.is_open):
+            return
+        closes = None if season.closes is None else pointer.microseconds(season.closes)
+        _open(board, at, season.number, closes, audit.WORKER, season.name)
+
+
+def close_season(
+    *,
+    board: Board,
+    actor: Actor,
+    open_next: bool | None = None,
+    number: int | None = None,
+    progress: Progress | None = None,
+) -> Season:
+    """End the running season now and archive it; returns it, closed.
+
+    With a schedule, or when `open_next` says so, the next season begins in the same instant.
+    `number` guards against closing another season than the one a person looked at.
+    """
+    with season_lock(board) as held:
+        at = current(board)
+        if at is None or not at.is_open:
+            last = "" if at is None else f" {_title(board, at.number)} is already closed."
+            raise SeasonClosedError(f"{board.name} has no open season.{last}")
+        if number is not None and number != at.number:
+            raise SeasonClosedError(f"{_title(board, number)} is already closed.")
+        if open_next is None:
+            open_next = board.schedule != Board.Schedule.MANUAL
+        now = pointer.redis_now()
+        end = pointer.move(
+            board,
+            believed=at,
+            mode="end",
+            number=at.number + 1 if open_next else at.number,
+            state=OPEN if open_next else CLOSED,
+            opens=None if open_next else at.opens,
+            closes=pointer.next_close(board, now) if open_next else at.closes,
+        )
+        moved, _ = end(get_redis())
+        if not moved:
+            raise SeasonClosedError(f"{_title(board, at.number)} has just been closed.")
+        audit.record("season.close", actor=actor, board=board, season=at.number)
+        follow_pointer(board)
+        season = Season.objects.get(board=board, number=at.number)
+        archive.archive_season(season, held, progress=progress)
+    return season
+
+
+def follow_pointer(board: Board) -> None:
+    """Bring the Season rows in line with Redis; safe to repeat at any time."""
+    at, ended = current(board), pointer.read_ended(board)
+    with transaction.atomic():
+        for past in ended:
+            season, _ = Season.objects.get_or_create(
+                board=board,
+                number=past.number,
+                defaults=_row(board, past.number, past.opens, past.closes)
+                | {"state": Season.State.CLOSING},
+            )
+            if season.state in {Season.State.OPEN, Season.State.CLOSING}:
+                season.state = Season.State.CLOSING
+                season.closed_at = pointer.moment(past.ended)
+                season.save(update_fields=["state", "closed_at"])
+        if at is not None and at.is_open:
+            Season.objects.update_or_create(
+                board=board,
+                number=at.number,
+                defaults={
+                    "state": Season.State.OPEN,
+                    "opens": at.opens_at,
+                    "closes": at.closes_at,
+                },
+                create_defaults=_row(board, at.number, at.opens, at.closes),
+            )
+
+
+def roll_if_over(board: Board) -> bool:
+    """The clock: end the season when its time is over. True when this call did it."""
+    at = current(board)
+    now = pointer.redis_now()
+    if at is None or not at.is_open or at.closes is None or pointer.moment(at.closes) > now:
+        return False
+    moved, _ = pointer.roll(board, at, now)(get_redis())
+    return moved
+
+
+def season_name(board: Board, number: int, opens: datetime) -> str:
+    local = opens.astimezone(board.zone)
+    match board.schedule:
+        case Board.Schedule.DAILY:
+            return f"{local.day} {local:%B %Y}"
+        case Board.Schedule.WEEKLY:
+            year, week, _ = local.isocalendar()
+            return f"Week {week}, {year}"
+        case Board.Schedule.MONTHLY:
+            return f"{local:%B %Y}"
+    return f"Season {number}"
+
+
+def next_number(board: Board, at: Pointer | None) -> int:
+    known = Season.objects.filter(board=board).aggregate(Max("number"))["number__max"] or 0
+    return max(known, at.number if at else 0) + 1
+
+
+def _open(
+    board: Board, at: Pointer | None, number: int, closes: int | None, actor: Actor, name: str
+) -> Season:
+    opening = pointer.move(
+        board, believed=at, mode="keep", number=number, state=OPEN, closes=closes
+    )
+    moved, now_at = opening(get_redis())
+    if not moved or now_at is None:
+        raise SeasonOverlapError(f"Somebody else has just opened a season of {board.name}.")
+    follow_pointer(board)
+    season = Season.objects.get(board=board, number=number)
+    if name:
+        season.name = name
+        season.save(update_fields=["name"])
+    audit.record("season.open", actor=actor, board=board, season=number)
+    return season
+
+
+def _plan(
+    board: Board,
+    actor: Actor,
+    name: str,
+    opens: datetime,
+    closes: datetime | None,
+    at: Pointer | None,
+) -> Season:
+    if board.schedule != Board.Schedule.MANUAL:
+        raise ServiceError(
+            f"The seasons of {board.name} follow its schedule; they cannot be planned by hand."
+        )
+    if at is not None and at.is_open and (at.closes_at is None or at.closes_at > opens):
+        raise SeasonOverlapError(
+            f"{_title(board, at.number)} would still run when the new one opens."
+        )
+    if Season.objects.filter(board=board, state=Season.State.PLANNED).exists():
+        raise SeasonOverlapError(f"{board.name} has a planned season already.")
+    number = next_number(board, at)
+    season = Season.objects.create(
+        board=board,
+        number=number,
+        name=name or f"Season {number}",
+        state=Season.State.PLANNED,
+        opens=opens,
+        closes=closes,
+    )
+    audit.record("season.plan", actor=actor, board=board, season=number)
+    return season
+
+
+def _check_times(
+    board: Board, opens: datetime | None, closes: datetime | None, now: datetime
+) -> None:
+    if closes is None:
+        return
+    if board.schedule != Board.Schedule.MANUAL:
+        raise ServiceError(f"The seasons of {board.name} end by its schedule.", field="closes")
+    if closes <= max(now, opens or now):
+        raise ServiceError(
+            "A season must close after it opens, and not in the past.", field="closes"
+        )
+
+
+def _row(board: Board, number: int, opens: int, closes: int | None) -> dict[str, object]:
+    begin = pointer.moment(opens)
+    return {
+        "name": season_name(board, number, begin),
+        "state": Season.State.OPEN,
+        "opens": begin,
+        "closes": None if closes is None else pointer.moment(closes),
+    }
+
+
+def _title(board: Board, number: int) -> str:
+    season = Season.objects.filter(board=board, number=number).first()
+    return f"{board.name}: {season.name if season else f'Season {number}'}"

@@ -1,0 +1,38 @@
+"""Boards for tests, with their first season open."""
+
+from datetime import datetime, timedelta
+
+from config.redis import get_redis
+from leaderboard import keys, services
+from leaderboard.pointer import microseconds, redis_now
+from leaderboard.services import scores
+
+ACTOR = services.Actor("tester")
+
+
+def open_board(slug="cup", **values):
+    return services.create_board(actor=ACTOR, **{"slug": slug, "name": slug.title()} | values)
+
+
+def submit(board, player_id, score, **values):
+    return services.submit_score(board=board, player_id=player_id, score=score, **values)
+
+
+def end_time(board, ago=timedelta(0)):
+    """Let the running season's time be over, as if it had been planned so."""
+    moment = redis_now() - ago
+    get_redis().hset(keys.season_pointer(board.key), "closes", microseconds(moment))
+    return moment
+
+
+def forget_seasons():
+    """As a process that has just started: no guess about any board."""
+    scores._season_seen.clear()
+
+
+def ids(entries):
+    return [entry["user_id"] for entry in entries]
+
+
+def utc(text):
+    return datetime.fromisoformat(text + "+00:00")
