@@ -23,6 +23,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from config import locks
 from config.processes import PARENT_LOCK, AlreadyRunningError, FileLock
 from config.redis import OUTAGE_ERRORS, get_redis
 
@@ -42,6 +43,7 @@ class Command(BaseCommand):
             "  manage.py serve                      everything, on http://127.0.0.1:8000\n"
             "  manage.py serve --port 9000          on another port\n"
             "  manage.py serve --no-worker          web only; run `manage.py worker` elsewhere\n"
+            "  manage.py serve --build              static files only, for an image\n"
         )
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
         parser.add_argument("--port", default=8000, type=int, help="port to listen on")
@@ -53,6 +55,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--no-worker", action="store_true", help="leave the worker out")
         parser.add_argument("--no-seed", action="store_true", help="no sample data on first run")
+        parser.add_argument("--build", action="store_true", help="prepare static files and end")
         parser.add_argument(
             "--logs",
             choices=("files", "terminal"),
@@ -61,6 +64,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["build"]:
+            self.collect_static()
+            return
         host, port = options["host"], options["port"]
         try:
             only_copy = FileLock(settings.VAR_DIR / "serve.lock")
@@ -70,7 +76,7 @@ class Command(BaseCommand):
         self.check_redis()
         first_run = self.migrate()
         self.collect_static()
-        if first_run and not options["no_seed"]:
+        if first_run and not options["no_seed"] and not settings.PRODUCTION:
             call_command("seed", verbosity=0)
         serving = Serving(host, port, options)
         try:
@@ -96,11 +102,15 @@ class Command(BaseCommand):
             raise CommandError(f"Redis does not answer at REDIS_URL ({error}).") from None
 
     def migrate(self) -> bool:
-        """Bring the database up to date; True when it was empty before."""
-        executor = MigrationExecutor(connection)
-        first_run = not executor.loader.applied_migrations
-        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-            call_command("migrate", verbosity=0, interactive=False)
+        """Bring the database up to date; True when it was empty before.
+
+        Under a lock, because several machines may start at once on one database.
+        """
+        with locks.hold("migrate", timeout=60, wait=600):
+            executor = MigrationExecutor(connection)
+            first_run = not executor.loader.applied_migrations
+            if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+                call_command("migrate", verbosity=0, interactive=False)
         return first_run
 
     def collect_static(self) -> None:
