@@ -139,6 +139,20 @@ def union(board: str, digest: str) -> str:
     return f"{board}:union:{digest}"
 
 
+def dead_letters(board: str) -> str:
+    """stream: events that could not be stored after five attempts; TTL none, until somebody has
+    looked at them; written by `bury_event.lua`.
+    """
+    return f"{board}:dead"
+
+
+def failures(board: str) -> str:
+    """hash: event id → how often storing it failed; TTL none, a field goes with its event; written
+    by the worker.
+    """
+    return f"{board}:failures"
+
+
 def notices(player: str) -> str:
     """stream: a player's notices, `player` being a digest of the id; TTL 30 days after the last
     one; written by `add_notice.lua`.

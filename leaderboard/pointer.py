@@ -20,7 +20,7 @@ from leaderboard import keys
 from leaderboard.models import Board, Season
 from leaderboard.schedule import cron_line, last_boundary, next_boundary
 
-_FIELDS = ("number", "state", "opens", "closes")
+FIELDS = ("number", "state", "opens", "closes")
 OPEN, CLOSED, PAUSED = "open", "closed", "paused"
 
 _move = scripts.load(Path(__file__).parent / "scripts", "move_season")
@@ -80,24 +80,13 @@ def microseconds(value: datetime) -> int:
     return (value - _EPOCH) // timedelta(microseconds=1)
 
 
-def redis_now() -> datetime:
-    """The clock that decides; this machine's may be off."""
-    seconds, micros = get_redis().time()
-    return moment(seconds * 1_000_000 + micros)
-
-
-async def aredis_now() -> datetime:
-    seconds, micros = await get_async_redis().time()
-    return moment(seconds * 1_000_000 + micros)
-
-
 def read(board: Board) -> Pointer | None:
     """Where the pointer stands; None when Redis has lost it or the board is new."""
-    return _read_pointer(get_redis().hmget(keys.season_pointer(board.key), *_FIELDS))
+    return parse(get_redis().hmget(keys.season_pointer(board.key), *FIELDS))
 
 
 async def aread(board: Board) -> Pointer | None:
-    return _read_pointer(await get_async_redis().hmget(keys.season_pointer(board.key), *_FIELDS))
+    return parse(await get_async_redis().hmget(keys.season_pointer(board.key), *FIELDS))
 
 
 def read_ended(board: Board) -> list[Ended]:
@@ -146,12 +135,16 @@ def move(
     )
 
 
-def roll(board: Board, believed: Pointer, now: datetime) -> Move:
+def roll(board: Board, believed: Pointer) -> Move:
     """End the season whose time is over; with a schedule the next begins where it ended.
 
     After a long silence the next season is the one that runs now: nobody could have scored in
-    those between.
+    those between. The script asks the clock of Redis whether the time is over; this machine's
+    only tells which season is next.
     """
+    now = datetime.now(UTC)
+    if believed.closes is not None:
+        now = max(now, moment(believed.closes))
     line = cron_line(board.schedule, board.cron)
     if line is None:
         return move(
@@ -163,12 +156,9 @@ def roll(board: Board, believed: Pointer, now: datetime) -> Move:
             opens=believed.opens,
             closes=believed.closes,
         )
-    opens, closes = (
-        last_boundary(line, board.zone, now),
-        next_boundary(line, board.zone, now),
-    )
-    # The schedule may have changed while the season ran.
-    if believed.closes is not None and moment(believed.closes) <= now:
+    opens, closes = last_boundary(line, board.zone, now), next_boundary(line, board.zone, now)
+    if believed.closes is not None:
+        # The schedule may have changed while the season ran.
         opens = max(opens, moment(believed.closes))
     return move(
         board,
@@ -203,7 +193,7 @@ def restore(board: Board) -> Move | None:
     )
 
 
-def _read_pointer(values: Sequence[bytes | None]) -> Pointer | None:
+def parse(values: Sequence[bytes | None]) -> Pointer | None:
     number, state, opens, closes = ((value or b"").decode() for value in values)
     if not number:
         return None
@@ -211,4 +201,4 @@ def _read_pointer(values: Sequence[bytes | None]) -> Pointer | None:
 
 
 def _read_move(reply: list[Any]) -> tuple[bool, Pointer | None]:
-    return bool(reply[0]), _read_pointer(reply[1:])
+    return bool(reply[0]), parse(reply[1:])

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from config.redis import get_redis
 from leaderboard import keys, pointer
@@ -109,7 +110,7 @@ class _Seeding:
         self.board, self.sample, self.people, self.chance = board, sample, people, chance
         self.step = step
         self.skill = [chance.betavariate(2.0, 3.0) for _ in people]
-        self.now = pointer.redis_now()
+        self.now = timezone.now()
         self.sequence = 0
         self.ranking = Ranking(board.order, board.ties, board.ranking, board.subscore_order or None)
         # Windows that go on over several seasons, by their name.

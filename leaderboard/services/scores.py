@@ -122,7 +122,7 @@ def submit_scores(
             case "roll":
                 at = pointer.read(board)
                 if at is not None:
-                    pointer.roll(board, at, pointer.redis_now())(get_redis())
+                    pointer.roll(board, at)(get_redis())
             case "restore":
                 _restore(board)
             case "wait":
@@ -153,8 +153,7 @@ async def asubmit_scores(
             case "roll":
                 at = await pointer.aread(board)
                 if at is not None:
-                    now = await pointer.aredis_now()
-                    await pointer.roll(board, at, now).acall(get_async_redis())
+                    await pointer.roll(board, at).acall(get_async_redis())
             case "restore":
                 await sync_to_async(_restore)(board)
             case "wait":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Max
@@ -21,8 +21,10 @@ from leaderboard.services.errors import SeasonClosedError, SeasonOverlapError, S
 
 Progress = Callable[[int, int], None]
 
-LOCK_TIMEOUT = 30.0
+LOCK_TIMEOUT = 10.0  # a dead holder is followed after this many seconds
 LOCK_WAIT = 10.0
+# How far the clock of Redis may be ahead of this machine's without the worker being late.
+CLOCK_MARGIN = timedelta(seconds=30)
 
 
 def season_lock(board: Board, *, wait: float = LOCK_WAIT) -> AbstractContextManager[Held]:
@@ -110,7 +112,7 @@ def close_season(
             raise SeasonClosedError(f"{_title(board, number)} is already closed.")
         if open_next is None:
             open_next = board.schedule != Board.Schedule.MANUAL
-        now = pointer.redis_now()
+        now = timezone.now()
         end = pointer.move(
             board,
             believed=at,
@@ -158,13 +160,11 @@ def follow_pointer(board: Board) -> None:
             )
 
 
-def roll_if_over(board: Board) -> bool:
+def roll_if_over(board: Board, at: Pointer) -> bool:
     """The clock: end the season when its time is over. True when this call did it."""
-    at = current(board)
-    now = pointer.redis_now()
-    if at is None or not at.is_open or at.closes is None or pointer.moment(at.closes) > now:
+    if not at.is_open or at.closes_at is None or at.closes_at > timezone.now() + CLOCK_MARGIN:
         return False
-    moved, _ = pointer.roll(board, at, now)(get_redis())
+    moved, _ = pointer.roll(board, at)(get_redis())
     return moved
 
 

@@ -2,9 +2,11 @@
 
 from datetime import datetime, timedelta
 
+from django.utils import timezone
+
 from config.redis import get_redis
 from leaderboard import keys, services
-from leaderboard.pointer import microseconds, redis_now
+from leaderboard.pointer import microseconds
 from leaderboard.services import scores
 
 ACTOR = services.Actor("tester")
@@ -20,7 +22,7 @@ def submit(board, player_id, score, **values):
 
 def end_time(board, ago=timedelta(0)):
     """Let the running season's time be over, as if it had been planned so."""
-    moment = redis_now() - ago
+    moment = timezone.now() - ago
     get_redis().hset(keys.season_pointer(board.key), "closes", microseconds(moment))
     return moment
 

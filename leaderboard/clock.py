@@ -1,0 +1,133 @@
+"""The season clock: ends, opens and archives seasons when nobody else does.
+
+A score that arrives after a season's end moves the pointer itself; the clock does it for quiet
+boards. One worker at a time is the clock, by a lock; archiving takes the board's own lock, so
+that a person who closes a season by hand and the clock never do the same work.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from django.utils import timezone
+
+from config.locks import LockTakenError
+from config.redis import get_redis
+from leaderboard import archive, keys, pointer
+from leaderboard.models import Board, ScoreEvent, Season
+from leaderboard.pointer import CLOSED, OPEN, PAUSED, Pointer
+from leaderboard.services import moderation, seasons
+
+logger = logging.getLogger("rostrum.clock")
+
+DELETED_AT_ONCE = 5000
+
+
+class Clock:
+    """Remembers what it has told SQL, so that a quiet second costs one round trip."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, Pointer] = {}
+
+    def tick(self) -> None:
+        boards = list(Board.objects.all())
+        for board, at in zip(boards, read_all(boards), strict=True):
+            try:
+                self.look_at(board, at)
+            except LockTakenError:
+                continue  # somebody moves this board's season right now
+
+    def look_at(self, board: Board, at: Pointer | None) -> None:
+        if at is None:
+            self.restore(board)
+            return
+        if at.state == PAUSED:
+            self.resume(board, at)
+            return
+        if at.is_open and seasons.roll_if_over(board, at):
+            logger.info("Season ended", extra={"board": board.slug, "season": at.number})
+            at = seasons.current(board)
+        elif at.state == CLOSED:
+            due = Season.objects.filter(
+                board=board, state=Season.State.PLANNED, opens__lte=timezone.now()
+            ).first()
+            if due is not None:
+                seasons.open_planned(due)
+                at = seasons.current(board)
+        if at is not None and self._told.get(board.slug) != at:
+            seasons.follow_pointer(board)
+            self._told[board.slug] = at
+
+    def restore(self, board: Board) -> None:
+        """Redis has lost the board, or it is new: put back what SQL knows."""
+        if seasons.current(board) is None:
+            return
+        moderation.apply_everywhere_rules(board)
+        logger.warning(
+            "The season pointer was lost and is restored; `manage.py rebuild` brings back scores",
+            extra={"board": board.slug},
+        )
+
+    def resume(self, board: Board, at: Pointer) -> None:
+        """A rebuild that died has left the board paused; nobody holds its lock then."""
+        with seasons.season_lock(board, wait=0):
+            at_now = pointer.read(board)
+            if at_now == at:
+                pointer.move(
+                    board,
+                    believed=at,
+                    mode="keep",
+                    number=at.number,
+                    state=OPEN,
+                    opens=at.opens,
+                    closes=at.closes,
+                )(get_redis())
+
+
+def read_all(boards: list[Board]) -> list[Pointer | None]:
+    """The pointers of all boards in one round trip."""
+    pipe = get_redis().pipeline(transaction=False)
+    for board in boards:
+        pipe.hmget(keys.season_pointer(board.key), *pointer.FIELDS)
+    return [pointer.parse(values) for values in pipe.execute()]
+
+
+def archive_waiting() -> int:
+    """Archive every season that waits for it, whoever ended it; returns how many."""
+    done = 0
+    for board in Board.objects.all():
+        for past in pointer.read_ended(board):
+            try:
+                with seasons.season_lock(board, wait=0) as held:
+                    seasons.follow_pointer(board)
+                    season = Season.objects.select_related("board").get(
+                        board=board, number=past.number
+                    )
+                    archive.archive_season(season, held)
+                    done += 1
+            except LockTakenError:
+                break  # somebody archives this board right now
+    return done
+
+
+def sweep() -> None:
+    """Lift restrictions whose time is over, and forget single scores that are kept no longer."""
+    moderation.lift_expired()
+    for board in Board.objects.filter(history_days__isnull=False):
+        forget_old_events(board)
+
+
+def forget_old_events(board: Board) -> int:
+    """Single scores of finished seasons beyond the board's `history_days`; returns how many."""
+    assert board.history_days is not None
+    before = timezone.now() - timedelta(days=board.history_days)
+    finished = Season.objects.filter(
+        board=board, state=Season.State.CLOSED, closed_at__lt=before
+    ).values("number")
+    old = ScoreEvent.objects.filter(board=board, season__in=finished)
+    deleted = 0
+    # In portions: on SQLite nobody else writes meanwhile.
+    while portion := list(old.values_list("pk", flat=True)[:DELETED_AT_ONCE]):
+        deleted += ScoreEvent.objects.filter(pk__in=portion).delete()[0]
+    return deleted

@@ -1,0 +1,323 @@
+"""The durable score log: events from each board's stream into SQL, exactly once.
+
+Read, store, tell, acknowledge, trim, in that order. A row is unique by its stream id, so an event
+that is delivered twice (a worker died before it acknowledged) is stored once. Only what is stored
+is ever trimmed from the stream.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from django.db import DatabaseError, InterfaceError, OperationalError, transaction
+from django.utils import timezone
+from prometheus_client import Counter, Gauge
+from redis.exceptions import ResponseError
+
+from config import scripts
+from config.redis import get_redis
+from leaderboard import keys, overtaking
+from leaderboard.bulk import insert_rows, storable, storable_json
+from leaderboard.models import Board, Player, ScoreEvent
+
+logger = logging.getLogger("rostrum.log")
+
+GROUP = "store"
+BATCH = 1000
+# Older deliveries belong to a worker that died, or to a failed attempt of our own.
+CLAIM_AFTER = 15.0  # seconds
+MOST_FAILURES = 5
+# Stored events stay in the stream up to this number, for a look at the latest.
+KEPT_STORED = 1000
+# Beyond this many that are not stored yet, the operator should know. Nothing is dropped.
+STREAM_BOUND = 100_000
+WARN_EVERY = 60.0  # seconds
+
+LAG = Gauge(
+    "rostrum_score_log_lag",
+    "Events of a board that are not in SQL yet",
+    ["board"],
+    multiprocess_mode="mostrecent",
+)
+STORED = Counter("rostrum_score_log_stored", "Events stored in SQL", ["board"])
+BURIED = Counter("rostrum_score_log_buried", "Events moved to the dead letters", ["board"])
+
+EVENT_FIELDS = (
+    "board",
+    "season",
+    "sequence",
+    "stream_id",
+    "at",
+    "op",
+    "player_id",
+    "value",
+    "operator",
+    "score",
+    "subscore",
+    "rank",
+    "source",
+    "idempotency_key",
+    "data",
+)
+
+_bury = scripts.load(Path(__file__).parent / "scripts", "bury_event")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One entry of a stream, read."""
+
+    stream_id: str
+    raw: dict[bytes, bytes]
+
+    def text(self, name: bytes) -> str:
+        return storable(self.raw.get(name, b"").decode())
+
+    def number(self, name: bytes) -> float | None:
+        value = self.raw.get(name, b"")
+        return float(value) if value else None
+
+    def whole(self, name: bytes) -> int | None:
+        value = self.raw.get(name, b"")
+        return int(value) if value else None
+
+    def details(self) -> dict[str, str]:
+        value = self.raw.get(b"details", b"")
+        return msgspec.json.decode(value, type=dict[str, str]) if value else {}
+
+    def row(self, board_id: int) -> tuple[Any, ...]:
+        data = {
+            name: msgspec.json.decode(self.raw[name.encode()])
+            for name in ("details", "trimmed", "given_subscore", "limit")
+            if self.raw.get(name.encode())
+        }
+        return (
+            board_id,
+            self.whole(b"season") or 0,
+            int(self.raw[b"seq"]),
+            self.stream_id,
+            int(self.raw[b"at"]),
+            self.text(b"type"),
+            self.text(b"id"),
+            self.number(b"value"),
+            self.text(b"operator"),
+            self.number(b"score"),
+            self.number(b"subscore"),
+            self.whole(b"rank"),
+            self.text(b"source")[:64],
+            self.text(b"key"),
+            storable_json(data) if data else None,
+        )
+
+
+class Consumer:
+    """One reader of all boards' streams. Several may run, in one process or many."""
+
+    def __init__(self, name: str | None = None) -> None:
+        self.name = name or f"{socket.gethostname()}-{os.getpid()}"
+        self._claim_at = 0.0
+        self._warn_at: dict[str, float] = {}
+
+    def run_once(self) -> int:
+        """Store what waits, up to a batch per board; returns how many events were seen."""
+        boards = {board.key: board for board in Board.objects.all()}
+        claiming = time.monotonic() >= self._claim_at
+        if claiming:
+            self._claim_at = time.monotonic() + CLAIM_AFTER / 3
+        seen = 0
+        for board, events in self.read(list(boards.values()), claiming):
+            seen += len(events)
+            self.handle(board, events)
+        if claiming:
+            for board in boards.values():
+                self.look_after(board)
+        return seen
+
+    def read(self, boards: Sequence[Board], claiming: bool) -> Iterator[tuple[Board, list[Event]]]:
+        """New events of every board, and those that a dead worker left, in one round trip.
+
+        Not a blocking read: that cannot span the slots of a cluster, and the worker would not
+        notice a new board.
+        """
+        pipe = get_redis().pipeline(transaction=False)
+        for board in boards:
+            stream = keys.events(board.key)
+            pipe.xreadgroup(GROUP, self.name, {stream: ">"}, count=BATCH)
+            if claiming:
+                idle = int(CLAIM_AFTER * 1000)
+                pipe.xautoclaim(stream, GROUP, self.name, min_idle_time=idle, count=BATCH)
+        replies = iter(pipe.execute(raise_on_error=False))
+        for board in boards:
+            new, claimed = next(replies), next(replies) if claiming else None
+            for reply in (new, claimed):
+                if isinstance(reply, ResponseError) and "NOGROUP" in str(reply):
+                    self.join(board)
+                elif isinstance(reply, Exception):
+                    raise reply
+            if isinstance(claimed, list | tuple) and claimed[1]:
+                yield board, _events(claimed[1])
+            if not isinstance(new, Exception) and new:
+                ((_, entries),) = new
+                yield board, _events(entries)
+
+    def join(self, board: Board) -> None:
+        """The first reader of a board makes the group, from the stream's very beginning."""
+        try:
+            get_redis().xgroup_create(keys.events(board.key), GROUP, id="0", mkstream=True)
+        except ResponseError as error:
+            if "BUSYGROUP" not in str(error):
+                raise
+
+    def handle(self, board: Board, events: list[Event]) -> None:
+        stored = self.store(board, events)
+        if stored:
+            STORED.labels(board.slug).inc(len(stored))
+            overtaking.tell(board, stored)
+            self.acknowledge(board, stored)
+
+    def store(self, board: Board, events: list[Event]) -> list[Event]:
+        """Commit a batch; when something in it is not storable, each event on its own.
+
+        A database that is away or busy is nobody's fault: that error is passed on, and the events
+        come again.
+        """
+        try:
+            store_batch(board, events)
+        except (OperationalError, InterfaceError):
+            raise
+        except (DatabaseError, ValueError, KeyError, msgspec.MsgspecError):
+            return [event for event in events if self.store_alone(board, event)]
+        return events
+
+    def store_alone(self, board: Board, event: Event) -> bool:
+        try:
+            store_batch(board, [event])
+        except (OperationalError, InterfaceError):
+            raise
+        except (DatabaseError, ValueError, KeyError, msgspec.MsgspecError) as error:
+            self.fail(board, event, error)
+            return False
+        return True
+
+    def fail(self, board: Board, event: Event, error: Exception) -> None:
+        """Count the failure; the fifth sends the event to the dead letters."""
+        client, failures = get_redis(), keys.failures(board.key)
+        count = client.hincrby(failures, event.stream_id, 1)
+        extra = {"board": board.slug, "event": event.stream_id, "error": type(error).__name__}
+        if count < MOST_FAILURES:
+            logger.warning("Event not stored, will be tried again", extra=extra)
+            return
+        fields = [part for pair in event.raw.items() for part in pair]
+        reason = f"{type(error).__name__}: {error}"[:500]
+        _bury(
+            client,
+            [keys.events(board.key), keys.dead_letters(board.key), failures],
+            [GROUP, event.stream_id, reason, *fields],
+        )
+        BURIED.labels(board.slug).inc()
+        logger.error("Event moved to the dead letters", extra=extra)
+
+    def acknowledge(self, board: Board, events: list[Event]) -> None:
+        get_redis().xack(keys.events(board.key), GROUP, *(event.stream_id for event in events))
+
+    def look_after(self, board: Board) -> None:
+        """Trim what is stored, show the lag, warn when the store falls behind."""
+        waiting = lag(board)
+        LAG.labels(board.slug).set(waiting)
+        trim_stored(board)
+        if waiting > STREAM_BOUND and time.monotonic() >= self._warn_at.get(board.slug, 0.0):
+            self._warn_at[board.slug] = time.monotonic() + WARN_EVERY
+            logger.warning(
+                "The score log falls behind: the stream grows beyond its bound, nothing is dropped",
+                extra={"board": board.slug, "waiting": waiting, "bound": STREAM_BOUND},
+            )
+
+
+def store_batch(board: Board, events: Sequence[Event]) -> None:
+    """One transaction: the events, and a row for each player seen for the first time."""
+    rows = [event.row(board.pk) for event in events]
+    now = timezone.now()
+    players: dict[str, tuple[Any, ...]] = {}
+    for event in events:
+        player_id = event.text(b"id")
+        if player_id:
+            name = storable(event.details().get("name", ""))[:60]
+            if name or player_id not in players:
+                players[player_id] = (player_id, name, "", "", "", "", "shown", now)
+    with transaction.atomic():
+        insert_rows(ScoreEvent, EVENT_FIELDS, rows, skip_known=True)
+        insert_rows(
+            Player,
+            (
+                "id",
+                "display_name",
+                "country",
+                "team",
+                "avatar",
+                "bio",
+                "privacy",
+                "created_at",
+            ),
+            players.values(),
+            skip_known=True,
+        )
+
+
+def lag(board: Board) -> int:
+    """How many events are not acknowledged yet: never read, or read and not stored."""
+    return lags([board])[board.slug]
+
+
+def lags(boards: Sequence[Board]) -> dict[str, int]:
+    """The lag of many boards in one round trip."""
+    pipe = get_redis().pipeline(transaction=False)
+    for board in boards:
+        pipe.xlen(keys.events(board.key))
+        pipe.xinfo_groups(keys.events(board.key))
+    replies = pipe.execute(raise_on_error=False)
+    found = {}
+    for board, length, groups in zip(boards, replies[::2], replies[1::2], strict=True):
+        waiting = 0 if isinstance(length, Exception) else int(length)
+        if not isinstance(groups, Exception):
+            for group in groups:
+                if group["name"] in (GROUP, GROUP.encode()) and group["lag"] is not None:
+                    waiting = int(group["lag"]) + int(group["pending"])
+        found[board.slug] = waiting
+    return found
+
+
+def trim_stored(board: Board) -> int:
+    """Take stored events off the stream; returns how many. Never one that is not stored."""
+    client, stream = get_redis(), keys.events(board.key)
+    if client.xlen(stream) <= KEPT_STORED:
+        return 0
+    for group in client.xinfo_groups(stream):
+        if group["name"] in (GROUP, GROUP.encode()):
+            oldest = client.xpending(stream, GROUP)["min"] or group["last-delivered-id"]
+            return int(client.xtrim(stream, minid=oldest, approximate=False))
+    return 0
+
+
+def forget_idle_readers(board: Board, idle: float = 3600.0) -> None:
+    """Readers that ended long ago and left nothing behind."""
+    client, stream = get_redis(), keys.events(board.key)
+    try:
+        readers = client.xinfo_consumers(stream, GROUP)
+    except ResponseError:
+        return  # no stream, or no group yet
+    for reader in readers:
+        if not reader["pending"] and reader["idle"] > idle * 1000:
+            client.xgroup_delconsumer(stream, GROUP, reader["name"])
+
+
+def _events(entries: Any) -> list[Event]:
+    # A claimed entry that was trimmed meanwhile has no fields.
+    return [Event(stream_id.decode(), fields) for stream_id, fields in entries if fields]

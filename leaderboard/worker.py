@@ -1,0 +1,110 @@
+"""The worker: a thread per duty, each of which outlives outages and stops at once when asked."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from django.db import DatabaseError, close_old_connections, connections
+
+from config.locks import LockTakenError, hold
+from config.redis import OUTAGE_ERRORS
+from leaderboard import clock, consumer
+from leaderboard.models import Board
+
+logger = logging.getLogger("rostrum.worker")
+
+TICK = 0.5  # seconds between two looks of the clock
+IDLE = 0.25  # seconds until the log looks again when nothing came
+SWEEP = 30.0
+RETRY = (0.5, 1.0, 2.0, 5.0)  # seconds after the first failure, the second, …
+OUTAGES: tuple[type[Exception], ...] = (*OUTAGE_ERRORS, DatabaseError)
+LEADER_TIMEOUT = 10.0  # a dead leader is followed after this many seconds
+STOP_WITHIN = 2.5
+
+
+class Worker:
+    """`run` returns when `stop` was called and every duty has ended, or after 2.5 s."""
+
+    def __init__(self) -> None:
+        self.stopping = threading.Event()
+        self.duties: list[tuple[str, Callable[[], None]]] = [
+            ("clock", self.keep_time),
+            ("archive", self.archive),
+            ("log", self.store_events),
+            ("sweep", self.sweep),
+        ]
+
+    def run(self) -> bool:
+        """True when everything ended in order."""
+        threads = [
+            threading.Thread(target=self.outlive, args=duty, name=duty[0], daemon=True)
+            for duty in self.duties
+        ]
+        for thread in threads:
+            thread.start()
+        logger.info("Worker is up")
+        self.stopping.wait()
+        deadline = time.monotonic() + STOP_WITHIN
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in threads)
+
+    def stop(self) -> None:
+        self.stopping.set()
+
+    def outlive(self, name: str, duty: Callable[[], None]) -> None:
+        """Run a duty again after whatever stopped it; log an outage once, a bug each time."""
+        failures = 0
+        while not self.stopping.is_set():
+            try:
+                close_old_connections()
+                duty()
+                if failures:
+                    logger.info("Works again", extra={"duty": name})
+                failures = 0
+            except OUTAGES as error:
+                if not failures:
+                    logger.warning(
+                        "Interrupted, will go on", extra={"duty": name, "error": repr(error)}
+                    )
+                failures += 1
+            except Exception:
+                logger.exception("Failed, will go on", extra={"duty": name})
+                failures += 1
+            if failures:
+                self.stopping.wait(RETRY[min(failures, len(RETRY)) - 1])
+        connections.close_all()
+
+    # Each returns after one round, so that `outlive` sees that it works.
+
+    def keep_time(self) -> None:
+        """As long as this worker is the leader; the others wait their turn."""
+        try:
+            with hold("season-clock", timeout=LEADER_TIMEOUT) as leading:
+                ticking = clock.Clock()
+                while not self.stopping.is_set() and not leading.lost:
+                    ticking.tick()
+                    close_old_connections()
+                    self.stopping.wait(TICK)
+        except LockTakenError:
+            self.stopping.wait(1.0)
+
+    def archive(self) -> None:
+        clock.archive_waiting()
+        self.stopping.wait(TICK)
+
+    def store_events(self) -> None:
+        reader = consumer.Consumer()
+        while not self.stopping.is_set():
+            if not reader.run_once():
+                self.stopping.wait(IDLE)
+            close_old_connections()
+
+    def sweep(self) -> None:
+        clock.sweep()
+        for board in Board.objects.all():
+            consumer.forget_idle_readers(board)
+        self.stopping.wait(SWEEP)
