@@ -26,6 +26,8 @@ import time
 from pathlib import Path
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from config.errors import ConfigurationError
 
@@ -167,7 +169,12 @@ def keep(directory: Path, binary: str) -> None:
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # only the users' leaving ends it
     path = socket_path(directory)
-    client = redis.Redis(unix_socket_path=str(path), socket_timeout=5, socket_connect_timeout=1)
+    client = redis.Redis(
+        unix_socket_path=str(path),
+        socket_timeout=5,
+        socket_connect_timeout=1,
+        retry=Retry(NoBackoff(), 0),  # redis-py's own ten retries take seconds
+    )
     server_pid = _answering_pid(client)
     if server_pid is None:
         server_pid = _start_server(directory, path, binary)

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from config.embedded import server_binary
 
@@ -72,7 +74,9 @@ class RedisServer:
         return self
 
     def answers(self) -> bool:
-        with contextlib.suppress(redis.RedisError), self.client(socket_timeout=1) as client:
+        at_once = Retry(NoBackoff(), 0)  # redis-py's own ten retries take seconds
+        client = self.client(socket_timeout=1, retry=at_once)
+        with contextlib.suppress(redis.RedisError), client:
             return bool(client.ping())
         return False
 
