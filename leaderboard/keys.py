@@ -177,6 +177,13 @@ def notices_live() -> str:
     return "leaderboard:notices"
 
 
+def union_part(board: str, digest: str, builder: str) -> str:
+    """sorted set: a union while it is built, and copies of its sources; TTL one hour at most, gone
+    when it is ready; written by the engine.
+    """
+    return f"{union(board, digest)}:building:{builder}"
+
+
 def entries_keys(entries: str, groups: Iterable[str] = ()) -> list[str]:
     """Everything that belongs to one sorted set and moves, expires and goes with it."""
     names = [entries, stamps(entries), aside(entries), ranks(entries)]

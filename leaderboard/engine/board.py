@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Self
 
 import redis
 import redis.asyncio
 from redis.exceptions import ResponseError
 
 from leaderboard import keys
-from leaderboard.engine.base import Operation, T, text
+from leaderboard.engine.base import Board, Operation, T, text
 from leaderboard.engine.errors import LeaderboardError
 from leaderboard.engine.reads import Entry, ReadOperations
 from leaderboard.engine.seasons import SeasonOperations
+from leaderboard.engine.unions import UnionOperations
 from leaderboard.engine.values import Details, checked_id
 from leaderboard.engine.writes import Result, Row, WriteOperations
 
 SCAN_BATCH = 1000
+UNION_TTL = 60
 
 
-class Operations(ReadOperations, WriteOperations, SeasonOperations):
+class Operations(ReadOperations, WriteOperations, SeasonOperations, UnionOperations):
     """Everything a board can do, without the sending."""
 
 
@@ -133,7 +135,7 @@ class RedisLeaderboard(Operations):
 
     def get_top(self, count: int) -> list[Entry]:
         """The best entries."""
-        return self._run(self._top_operation(count))
+        return self._run(self._page_operation(0, count))
 
     def get_page(self, offset: int, count: int) -> list[Entry]:
         """Entries after skipping `offset` from the top."""
@@ -182,6 +184,23 @@ class RedisLeaderboard(Operations):
     def get_percentile(self, user_id: str) -> float | None:
         """The share of the board, in percent, whose score this player's equals or beats."""
         return self._run(self._percentile_operation(user_id))
+
+    def get_group(
+        self, field: str, value: str, *, offset: int = 0, count: int = 100
+    ) -> dict[str, Any]:
+        """One group ranked among themselves: `entries` and `size`; needs the rule `groups`."""
+        return self._run(self._group_operation(field, value, offset, count))
+
+    def get_distribution(self, bins: int) -> list[dict[str, Any]]:
+        """How many entries lie in each of `bins` equal steps from lowest to highest score."""
+        return self._run(self._distribution_operation(bins))
+
+    def union(self, others: Sequence[Board], how: str = "sum", *, ttl: int = UNION_TTL) -> Self:
+        """This board and others as one: `sum`, `best`, or the `last` that has the player.
+
+        Stored for `ttl` seconds, to read from; on a cluster all must share a hash tag.
+        """
+        return self._run(self._union_operation(others, how, ttl))
 
     def get_user_metadata(self, user_id: str) -> dict[str, str]:
         """A player's details."""
@@ -285,7 +304,7 @@ class AsyncRedisLeaderboard(Operations):
     # ---- reads ----------------------------------------------------------------------------------
 
     async def get_top(self, count: int) -> list[Entry]:
-        return await self._run(self._top_operation(count))
+        return await self._run(self._page_operation(0, count))
 
     async def get_page(self, offset: int, count: int) -> list[Entry]:
         return await self._run(self._page_operation(offset, count))
@@ -325,6 +344,19 @@ class AsyncRedisLeaderboard(Operations):
 
     async def get_percentile(self, user_id: str) -> float | None:
         return await self._run(self._percentile_operation(user_id))
+
+    async def get_group(
+        self, field: str, value: str, *, offset: int = 0, count: int = 100
+    ) -> dict[str, Any]:
+        return await self._run(self._group_operation(field, value, offset, count))
+
+    async def get_distribution(self, bins: int) -> list[dict[str, Any]]:
+        return await self._run(self._distribution_operation(bins))
+
+    async def union(
+        self, others: Sequence[Board], how: str = "sum", *, ttl: int = UNION_TTL
+    ) -> Self:
+        return await self._run(self._union_operation(others, how, ttl))
 
     async def get_user_metadata(self, user_id: str) -> dict[str, str]:
         found = await self.redis.hgetall(keys.user(self.key, checked_id(user_id)))

@@ -13,6 +13,7 @@ from leaderboard.engine.values import (
     MOST_RANK,
     MOST_ROWS,
     checked_count,
+    checked_group,
     checked_id,
     checked_number,
     checked_offset,
@@ -20,61 +21,60 @@ from leaderboard.engine.values import (
 
 PAGE = script("read_page")
 PLAYERS = script("read_players")
+GROUP = script("read_group")
+DISTRIBUTION = script("read_distribution")
+
+MOST_BINS = 1000
 
 Entry = dict[str, Any]
 decode = msgspec.json.Decoder().decode
 
 
 class ReadOperations(Board):
-    def _top_operation(self, count: int) -> Operation[list[Entry]]:
-        page = yield from self._page("page", checked_count(count, "count"), 0)
-        return self._entries(page[3])
-
     def _page_operation(self, offset: int, count: int) -> Operation[list[Entry]]:
-        page = yield from self._page("page", checked_count(count, "count"), checked_offset(offset))
-        return self._entries(page[3])
+        return self._page("page", checked_count(count, "count"), checked_offset(offset))
 
     def _around_rank_operation(self, rank: int, count: int) -> Operation[list[Entry]]:
         rank = checked_count(rank, "rank", MOST_RANK)
-        page = yield from self._page("rank", checked_count(count, "count"), rank)
-        return self._entries(page[3])
+        return self._page("rank", checked_count(count, "count"), rank)
 
     def _around_user_operation(self, user_id: str, count: int) -> Operation[list[Entry]]:
-        page = yield from self._page("user", checked_count(count, "count"), checked_id(user_id))
-        return self._entries(page[3]) if page else []
+        return self._page("user", checked_count(count, "count"), checked_id(user_id))
 
     def _score_range_operation(
         self, low: float | None, high: float | None, offset: int, count: int
     ) -> Operation[list[Entry]]:
-        lowest = "-inf" if low is None else repr(checked_number(low, "low"))
-        highest = "+inf" if high is None else repr(checked_number(high, "high"))
-        if low is not None and high is not None and float(low) > float(high):
+        lowest = float("-inf") if low is None else checked_number(low, "low")
+        highest = float("inf") if high is None else checked_number(high, "high")
+        if lowest > highest:
             raise LeaderboardError("low must not be above high.", code="too_large", field="low")
         skip = checked_offset(offset)
-        count = checked_count(count, "count")
-        page = yield from self._page("score", count, skip, lowest, highest)
-        return self._entries(page[3])
+        return self._page("score", checked_count(count, "count"), skip, repr(lowest), repr(highest))
 
     def _all_operation(self) -> Operation[list[Entry]]:
         entries: list[Entry] = []
         while True:
-            page = yield from self._page("page", MOST_ROWS, len(entries))
-            entries += self._entries(page[3])
-            if len(page[3]) < MOST_ROWS:
+            batch = yield from self._page("page", MOST_ROWS, len(entries))
+            entries += batch
+            if len(batch) < MOST_ROWS:
                 return entries
 
     def _scan_operation(self, offset: int, count: int, details: bool) -> Operation[list[Entry]]:
         """One batch of a whole board in rank order, with all that an archive or a rebuild needs."""
-        reply = yield Call(
-            PAGE, self._read_keys, [self.rules.flags, "page", count, offset, int(details)]
-        )
-        batch = []
-        for row in decode(reply)[3]:
-            entry = self._entry(row)
-            entry["at"] = int(row[4]) if row[4] else None
-            entry["counter"] = int(row[5]) if row[5] else None
-            batch.append(entry)
-        return batch
+        args = [self.rules.flags, "a" if details else "s", "page", count, offset]
+        reply = yield Call(PAGE, self._read_keys, args)
+        _, _, first, columns = decode(reply)
+        entries = self._entries(columns, first, stamps=True)
+        if not entries:
+            return []
+        if self.rules.ties == "member":
+            return [entry | {"at": None, "counter": None} for entry in entries]
+        width = self._width + 2
+        pairs = zip(columns[width - 2 :: width], columns[width - 1 :: width], strict=True)
+        return [
+            entry | {"at": int(at), "counter": int(counter)}
+            for entry, (at, counter) in zip(entries, pairs, strict=True)
+        ]
 
     def _players_operation(self, user_ids: Iterable[str]) -> Operation[dict[str, Any]]:
         ids = list(dict.fromkeys(checked_id(user_id) for user_id in user_ids))
@@ -82,52 +82,110 @@ class ReadOperations(Board):
             raise LeaderboardError(
                 f"At most {MOST_ROWS} players at once.", code="too_large", field="user_ids"
             )
-        found = yield from self._players(ids, details=True)
-        rows = sorted(found[1], key=lambda row: row[7])
-        entries, last, rank = [], None, 0
-        for place, row in enumerate(rows, 1):
-            if self.rules.ranking == "ordinal":
-                rank = place
-            elif (row[2], row[3]) != last:
-                rank = rank + 1 if self.rules.ranking == "dense" else place
-            last = (row[2], row[3])
-            entries.append(self._entry(row) | {"rank": rank, "board_rank": row[0]})
-        known = {row[1] for row in rows}
+        _, places, _, columns = yield from self._players(ids, "d")
+        found = self._entries(columns)
+        known = {entry["user_id"] for entry in found}
+        if self.rules.ranking == "ordinal":
+            for entry, place in zip(found, places, strict=True):
+                entry["rank"] = place
+        pairs = sorted(zip(places, found, strict=True), key=lambda pair: pair[0])
+        entries = self._ranked_among_themselves([entry for _, entry in pairs])
         return {"entries": entries, "missing": [one for one in ids if one not in known]}
 
+    def _ranked_among_themselves(self, entries: list[Entry]) -> list[Entry]:
+        """Entries in the board's order get ranks 1, 2, … and keep theirs as `board_rank`."""
+        rank, last = 0, None
+        for place, entry in enumerate(entries, 1):
+            now = (entry["score"], entry.get("subscore"))
+            if self.rules.ranking == "ordinal":
+                rank = place
+            elif now != last:
+                rank = rank + 1 if self.rules.ranking == "dense" else place
+            last = now
+            entry["board_rank"], entry["rank"] = entry["rank"], rank
+        return entries
+
     def _entry_operation(self, user_id: str) -> Operation[Entry | None]:
-        found = yield from self._players([checked_id(user_id)], details=True)
-        return self._entry(found[1][0]) if found[1] else None
+        _, places, _, columns = yield from self._players([checked_id(user_id)], "d")
+        return self._entries(columns, places[0] - 1)[0] if columns else None
 
     def _rank_operation(self, user_id: str) -> Operation[int | None]:
-        found = yield from self._players([checked_id(user_id)], details=False)
-        return found[1][0][0] if found[1] else None
+        _, places, _, columns = yield from self._players([checked_id(user_id)], "n")
+        if not columns:
+            return None
+        rank: int = places[0] if self.rules.ranking == "ordinal" else columns[3]
+        return rank
 
     def _percentile_operation(self, user_id: str) -> Operation[float | None]:
-        size, rows = yield from self._players([checked_id(user_id)], details=False)
-        return 100.0 * (size - rows[0][8]) / size if rows else None
+        size, _, better, columns = yield from self._players([checked_id(user_id)], "b")
+        return 100.0 * (size - better[0]) / size if columns else None
 
-    def _page(self, *args: Any) -> Operation[Any]:
-        what, count, start, *bounds = args
-        reply = yield Call(
-            PAGE, self._read_keys, [self.rules.flags, what, count, start, 1, *bounds]
-        )
-        return decode(reply) if reply else None
+    def _group_operation(
+        self, field: str, value: str, offset: int, count: int
+    ) -> Operation[dict[str, Any]]:
+        if field not in self.rules.groups:
+            raise LeaderboardError(
+                f"This board is not grouped by {field!r}.", code="unknown_group", field="field"
+            )
+        skip = checked_offset(offset)
+        args = [
+            self.rules.flags,
+            "d",
+            field,
+            checked_group(field, str(value)),
+            skip,
+            checked_count(count, "count"),
+        ]
+        reply = yield Call(GROUP, self._read_keys, args)
+        size, board_ranks, columns = decode(reply)
+        entries = self._entries(columns, skip)
+        for entry, board_rank in zip(entries, board_ranks, strict=False):
+            entry["board_rank"] = board_rank
+        return {"entries": entries, "size": size}
 
-    def _players(self, ids: list[str], *, details: bool) -> Operation[Any]:
-        reply = yield Call(PLAYERS, self._read_keys, [self.rules.flags, int(details), *ids])
-        return decode(reply)
-
-    def _entries(self, rows: list[list[Any]]) -> list[Entry]:
-        if self.rules.subscore is not None:
-            return [self._entry(row) for row in rows]
+    def _distribution_operation(self, bins: int) -> Operation[list[dict[str, Any]]]:
+        bins = checked_count(bins, "bins", MOST_BINS)
+        reply = yield Call(DISTRIBUTION, [self.entries_key], [bins])
+        edges = [float(edge) for edge in reply[::2]]
         return [
-            {"rank": rank, "user_id": user_id, "score": float(score), "metadata": details}
-            for rank, user_id, score, _, _, _, details in rows
+            {"low": low, "high": high, "count": count}
+            for low, high, count in zip(edges, edges[1:], reply[1::2], strict=False)
         ]
 
-    def _entry(self, row: list[Any]) -> Entry:
-        entry = {"rank": row[0], "user_id": row[1], "score": float(row[2]), "metadata": row[6]}
+    def _page(self, what: str, *args: Any) -> Operation[list[Entry]]:
+        reply = yield Call(PAGE, self._read_keys, [self.rules.flags, "d", what, *args])
+        if not reply:
+            return []
+        _, _, first, columns = decode(reply)
+        return self._entries(columns, first)
+
+    def _players(self, ids: list[str], wanted: str) -> Operation[Any]:
+        reply = yield Call(PLAYERS, self._read_keys, [self.rules.flags, wanted, *ids])
+        return decode(reply)
+
+    @property
+    def _width(self) -> int:
+        """How many columns a row of `columns.lua` has."""
+        return 3 + (self.rules.ranking != "ordinal") + (self.rules.subscore is not None)
+
+    def _entries(self, columns: Any, first: int = 0, *, stamps: bool = False) -> list[Entry]:
+        """Entries from the columns of `columns.lua`; an empty list comes as an empty object."""
+        if not columns:
+            return []
+        width = self._width + (2 if stamps and self.rules.ties != "member" else 0)
+        ids, scores, details = columns[::width], columns[1::width], columns[2::width]
+        ordinal = self.rules.ranking == "ordinal"
+        ranks = range(first + 1, first + len(ids) + 1) if ordinal else columns[3::width]
+        entries = [
+            {
+                "rank": rank,
+                "user_id": user_id,
+                "score": float(score),
+                "metadata": dict(zip(flat[::2], flat[1::2], strict=True)) if flat else {},
+            }
+            for rank, user_id, score, flat in zip(ranks, ids, scores, details, strict=True)
+        ]
         if self.rules.subscore is not None:
-            entry["subscore"] = float(row[3])
-        return entry
+            for entry, subscore in zip(entries, columns[3 + (not ordinal) :: width], strict=True):
+                entry["subscore"] = float(subscore)
+        return entries

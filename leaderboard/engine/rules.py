@@ -92,6 +92,11 @@ class Rules:
         return self.flags[1:4] == "mno" and not any(kept) and all(bound is None for bound in bounds)
 
     @property
+    def prefix_length(self) -> int:
+        """The bytes before the id in a member; see `rules.lua`."""
+        return (8 if self.subscore else 0) + (12 if self.ties != "member" else 0)
+
+    @property
     def retention(self) -> int:
         """How long a window outlives its end, in microseconds."""
         return self.retention_days * DAY_SECONDS * 1_000_000

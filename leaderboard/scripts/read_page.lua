@@ -2,19 +2,18 @@
 --
 -- KEYS[1] the board's base key, KEYS[2] its entries
 -- ARGV[1] rules
--- ARGV[2] what: page, rank, user or score
--- ARGV[3] how many at most
--- ARGV[4] page: entries to skip; rank: the rank in the middle; user: the id in the middle;
---         score: entries to skip
--- ARGV[5] details (1) or none (0)
+-- ARGV[2] d details, s microseconds and counter, a both
+-- ARGV[3] what: page, rank, user or score
+-- ARGV[4] how many at most
+-- ARGV[5] page and score: entries to skip; rank: the rank in the middle; user: the id in the middle
 -- ARGV[6], ARGV[7] score: lowest and highest
--- Returns false when the user is not there, else JSON: [size, entries to skip to the first row,
---         matching entries, [[rank, id, score, subscore, microseconds, counter, details], ...]],
---         with scores as text and false for what the board does not keep
+-- Returns false when the user is not there, else JSON: [size, matching entries, entries before the
+--         first row, columns], as columns.lua describes them
 -- include rules
 -- include ranks
-local base, entries = KEYS[1], KEYS[2]
-local what, count, wants_details = ARGV[2], tonumber(ARGV[3]), ARGV[5] == '1'
+-- include columns
+local entries = KEYS[2]
+local what, count = ARGV[3], tonumber(ARGV[4])
 local size = call('ZCARD', entries)
 local first, matching = 0, size
 
@@ -24,54 +23,38 @@ local function around(place)
 end
 
 if what == 'page' then
-  first = tonumber(ARGV[4])
+  first = tonumber(ARGV[5])
 elseif what == 'rank' then
-  first = around(tonumber(ARGV[4]) - 1)
+  first = around(tonumber(ARGV[5]) - 1)
 elseif what == 'user' then
-  local prefix = ''
-  if stamped then prefix = call('HGET', entries .. ':at', ARGV[4]) or '' end
-  local place = call(RANK, entries, prefix .. ARGV[4])
+  local id = ARGV[5]
+  local prefix = stamped and call('HGET', entries .. ':at', id) or ''
+  local place = call(RANK, entries, prefix .. id)
   if not place then return false end
   first = around(place)
 else
-  local low, high = ARGV[6], ARGV[7]
+  local low, high, skip = ARGV[6], ARGV[7], tonumber(ARGV[5])
   matching = call('ZCOUNT', entries, low, high)
-  local better = desc and call('ZCOUNT', entries, '(' .. high, '+inf')
-    or call('ZCOUNT', entries, '-inf', '(' .. low)
-  local skip = tonumber(ARGV[4])
-  first = better + skip
+  first = skip + (desc and call('ZCOUNT', entries, '(' .. high, '+inf')
+    or call('ZCOUNT', entries, '-inf', '(' .. low))
   count = math.max(0, math.min(count, matching - skip))
 end
 
-local rows = {}
 local found = count > 0 and call(RANGE, entries, first, first + count - 1, 'WITHSCORES') or {}
-local rank, last_score, last_sub
-for at = 1, #found, 2 do
-  local member, score = found[at], found[at + 1]
-  local place = first + (at + 1) / 2
-  local subscore = with_sub and string.sub(member, 1, 8)
-  if ranking == 111 then
-    rank = place
-  elseif at == 1 then
-    rank = rank_of(entries, member, score)
-  elseif score ~= last_score or subscore ~= last_sub then
-    rank = ranking == 100 and rank + 1 or place
+if ranking == 111 then
+  for at = 1, #found, 2 do put_row(found[at], found[at + 1]) end
+else
+  local rank, last_score, last_sub
+  for at = 1, #found, 2 do
+    local member, score = found[at], found[at + 1]
+    local subscore = string.sub(member, 1, sub_length)
+    if at == 1 then
+      rank = rank_of(entries, member, score)
+    elseif score ~= last_score or subscore ~= last_sub then
+      rank = ranking == 100 and rank + 1 or first + (at + 1) / 2
+    end
+    last_score, last_sub = score, subscore
+    put_row(member, score, rank)
   end
-  last_score, last_sub = score, subscore
-  local microseconds, counter = false, false
-  if timed then
-    microseconds, counter = prefix_stamp(member)
-    microseconds = string.format('%.0f', microseconds)
-    counter = string.format('%.0f', counter)
-  end
-  local id = stamped and string.sub(member, prefix_length + 1) or member
-  local details = {}
-  if wants_details then
-    local flat = call('HGETALL', base .. ':user:' .. id)
-    for field = 1, #flat, 2 do details[flat[field]] = flat[field + 1] end
-  end
-  rows[#rows + 1] = {
-    rank, id, score, with_sub and number_text(prefix_sub(member)), microseconds, counter, details,
-  }
 end
-return cjson.encode({size, first, matching, rows})
+return cjson.encode({size, matching, first, columns})

@@ -2,42 +2,29 @@
 --
 -- KEYS[1] the board's base key, KEYS[2] its entries
 -- ARGV[1] rules
--- ARGV[2] details (1) or none (0)
+-- ARGV[2] n no details, d details, b no details but the numbers of better entries
 -- ARGV[3...] ids
--- Returns JSON: [size, [[rank, id, score, subscore, microseconds, counter, details, place, better],
---         ...]] for those found, with `place` the ordinal rank and `better` the number of entries
---         with a better score
+-- Returns JSON: [size, places by ordinal rank, numbers of entries with a better score, columns]
+--         for those found, with the columns as columns.lua describes them
 -- include rules
 -- include ranks
-local base, entries = KEYS[1], KEYS[2]
-local rows = {}
+-- include columns
+local entries = KEYS[2]
+local places, better = {}, {}
 for at = 3, #ARGV do
   local id = ARGV[at]
-  local member = id
-  if stamped then
-    local prefix = call('HGET', entries .. ':at', id)
-    member = prefix and prefix .. id
-  end
+  local prefix = ''
+  if stamped then prefix = call('HGET', entries .. ':at', id) end
+  local member = prefix and prefix .. id
   local score = member and call('ZSCORE', entries, member)
   if score then
-    local microseconds, counter = false, false
-    if timed then
-      microseconds, counter = prefix_stamp(member)
-      microseconds = string.format('%.0f', microseconds)
-      counter = string.format('%.0f', counter)
+    local found = #places + 1
+    places[found] = call(RANK, entries, member) + 1
+    if ARGV[2] == 'b' then
+      better[found] = desc and call('ZCOUNT', entries, '(' .. score, '+inf')
+        or call('ZCOUNT', entries, '-inf', '(' .. score)
     end
-    local details = {}
-    if ARGV[2] == '1' then
-      local flat = call('HGETALL', base .. ':user:' .. id)
-      for field = 1, #flat, 2 do details[flat[field]] = flat[field + 1] end
-    end
-    local place = call(RANK, entries, member) + 1
-    local better = desc and call('ZCOUNT', entries, '(' .. score, '+inf')
-      or call('ZCOUNT', entries, '-inf', '(' .. score)
-    rows[#rows + 1] = {
-      ranking == 111 and place or rank_of(entries, member, score), id, score,
-      with_sub and number_text(prefix_sub(member)), microseconds, counter, details, place, better,
-    }
+    put_row(member, score, ranking ~= 111 and rank_of(entries, member, score))
   end
 end
-return cjson.encode({call('ZCARD', entries), rows})
+return cjson.encode({call('ZCARD', entries), places, better, columns})

@@ -1,0 +1,58 @@
+"""The union of several boards, seasons or windows, stored for a while and read like a board."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Self
+
+from leaderboard import keys
+from leaderboard.engine.base import Board, Call, Operation, script
+from leaderboard.engine.errors import LeaderboardError
+from leaderboard.engine.values import checked_count
+
+UNION = script("store_union")
+
+HOW = ("sum", "best", "last")
+MOST_SOURCES = 1000
+MERGED_PER_CALL = 20_000
+LONGEST_TTL = 7 * 86_400
+
+
+class UnionOperations(Board):
+    def _union_operation(self, others: Sequence[Board], how: str, ttl: int) -> Operation[Self]:
+        if how not in HOW:
+            raise LeaderboardError(
+                f"how cannot be {how!r}: choose one of {', '.join(HOW)}.",
+                code="invalid_union",
+                field="how",
+            )
+        ttl = checked_count(ttl, "ttl", LONGEST_TTL)
+        sources: list[Board] = [self, *others]
+        checked_count(len(sources), "others", MOST_SOURCES)
+        names = [one.entries_key for one in sources]
+        digest = hashlib.sha256("\0".join([how, *names]).encode()).hexdigest()[:24]
+        target = keys.union(self.key, digest)
+        args = [
+            self.rules.flags[0],
+            how,
+            ttl,
+            MERGED_PER_CALL,
+            int(self.rules.ranking == "dense"),
+            secrets.token_hex(8),
+        ]
+        lengths = [one.rules.prefix_length for one in sources]
+        state = ""
+        while True:
+            reply = yield Call(UNION, [target, *names], [*args, state, *lengths])
+            if not reply:
+                break
+            state = reply
+        view = self._view(target)
+        # Its members are plain ids, whatever the boards rank ties by.
+        view.rules = replace(
+            self.rules, ties="member", subscore=None, groups=(), windows=(), season=None
+        )
+        return view
