@@ -70,6 +70,19 @@ def time_zone(name: str, default: str) -> str:
     return _read(name, default, "a time zone such as Europe/Berlin", lambda raw: ZoneInfo(raw).key)
 
 
+def email(name: str, default: str) -> dict[str, Any]:
+    """Django's EMAIL_… settings from one address."""
+
+    def parse(raw: str) -> dict[str, Any]:
+        if raw.partition("://")[0] not in environ.Env.EMAIL_SCHEMES:
+            raise ValueError(raw)
+        parsed = environ.Env.email_url_config(raw)
+        return {key: value for key, value in parsed.items() if value is not None}
+
+    expects = "smtp+tls://user:password@mail.example.com:587, smtp://… or consolemail://"
+    return _read(name, parse(default), expects, parse)
+
+
 def database(name: str, default_path: Path) -> dict[str, Any]:
     """SQLite under `var/` unless the variable names a PostgreSQL server."""
     raw = text(name) or f"sqlite:///{default_path}"

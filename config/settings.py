@@ -72,6 +72,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "sessions_app.middleware.audience_middleware",
     "ratelimit.middleware.RateLimitMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -109,6 +110,8 @@ CACHES = cache_settings(REDIS_URL, environment.text("CACHE_URL"))
 SESSION_ENGINE = "sessions_app.backend"
 # Page views are counted by a thread, about once a second, not by the request.
 VISITS_IN_BACKGROUND = True
+# So is mail sent, or the time it takes would tell which addresses are known.
+WORK_IN_BACKGROUND = True
 
 # How many proxies of ours stand in front; the client's address is counted from the right of
 # X-Forwarded-For by this number. 0: the connection's own address.

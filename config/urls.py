@@ -6,6 +6,8 @@ from django.urls import include, path
 from config import look, views
 
 urlpatterns = [
+    # Before the admin, whose sign-in it replaces.
+    path("", include("sessions_app.urls")),
     path("admin/", admin.site.urls),
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),

@@ -14,7 +14,8 @@ The hash lives under the SHA-256 of the session id: who reads Redis cannot take 
 A session and its user's index live in different slots of a cluster, so no script can write both.
 The index is written first and the session deleted first: what a crash can leave between the two
 is an entry without a session, which the next look at the index drops, never a session that its
-owner cannot see.
+owner cannot see. At a sign-in or a rotation the entry is written once more afterwards, in case
+such a look came just between.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import json
 import logging
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,6 @@ ACTIVITY_STEP = 60  # seconds between two writes of `active`
 # session would cost a second round trip to move its score by seconds.
 INDEX_SLACK = 24 * 3600
 SESSIONS_PER_USER = 100
-LONGEST_AGENT = 300
 
 logger = logging.getLogger("django.security.SuspiciousSession")
 
@@ -85,8 +85,8 @@ class SessionStore(SessionBase):
     def __init__(self, session_key: str | None = None) -> None:
         super().__init__(session_key)
         self._codec = self.serializer()
-        # Who is asking, as the middleware saw it: `agent` and `address`.
-        self.client: dict[str, str] = {}
+        # Who is asking, as the middleware sees it; called only when it is about to be written.
+        self.describe_client: Callable[[], dict[str, str]] = dict
         self._forget()
 
     def _forget(self) -> None:
@@ -161,7 +161,8 @@ class SessionStore(SessionBase):
         now = time.time()
         user = str(data.get(SESSION_KEY) or "")
         before = self._user
-        if user and (must_create or user != before or now + age > self._indexed):
+        is_new_to_index = bool(user) and (must_create or user != before)
+        if is_new_to_index or (user and now + age > self._indexed):
             indexed = math.ceil(now + age) + INDEX_SLACK
             yield from self._add_to_index(user, indexed)
             changes += ("user", user, "indexed", indexed)
@@ -177,6 +178,8 @@ class SessionStore(SessionBase):
         arguments = [mode, int(age * 1000), len(removed), *removed, *changes]
         if not (yield Call(SAVE, [keys.session(self.digest)], arguments)):
             raise CreateError if must_create else UpdateError
+        if is_new_to_index:
+            yield Command("ZADD", keys.user_sessions(user), self._indexed, self.digest)
         if before and before != user and not must_create:
             yield Command("ZREM", keys.user_sessions(before), self.digest)
         self._stored = encoded
@@ -191,7 +194,7 @@ class SessionStore(SessionBase):
     def _activity(self, now: float) -> list[Any]:
         self._active = now
         fields: list[Any] = ["active", int(now)]
-        for name, value in self.client.items():
+        for name, value in self.describe_client().items():
             fields += (name, value)
         return fields
 

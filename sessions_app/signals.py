@@ -4,12 +4,45 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.auth import get_user_model
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save
 from django.dispatch import receiver
 
-from sessions_app import flags
+from sessions_app import devices, flags, presence
 from sessions_app.models import Flag
+
+
+@receiver(post_save, sender=get_user_model())
+def sign_out_after_change(instance: AbstractBaseUser, created: bool, **kwargs: Any) -> None:
+    """A new password signs out all other devices, a closed account all of them."""
+    if created:
+        return
+    # Set by `set_password` until the end of `save`; a stronger hash of the same password is not
+    # a change, and Django clears it then.
+    password_changed = instance._password is not None  # type: ignore[attr-defined]
+    if not instance.is_active:
+        transaction.on_commit(lambda: _sign_out(instance.pk, keep_current=False))
+    elif password_changed:
+        transaction.on_commit(lambda: _sign_out(instance.pk, keep_current=True))
+
+
+@receiver(post_delete, sender=get_user_model())
+def sign_out_after_removal(instance: AbstractBaseUser, **kwargs: Any) -> None:
+    user_id = instance.pk  # gone from the instance by the time of the commit
+
+    def follow() -> None:
+        _sign_out(user_id, keep_current=False)
+        presence.forget(user_id)
+
+    transaction.on_commit(follow)
+
+
+def _sign_out(user_id: Any, *, keep_current: bool) -> None:
+    # Asked only now: a rotation since then has given the session another digest.
+    session = devices.current_session.get() if keep_current else None
+    devices.sign_out_all(user_id, keep=session.digest if session else "")
 
 
 @receiver([post_save, post_delete], sender=Flag)

@@ -23,3 +23,4 @@ STATIC_ROOT = VAR_DIR / "no-static-in-tests"
 VISITS_IN_BACKGROUND = False
 # Tests beat the pulse themselves: no thread of ours touches their database.
 RATE_LIMIT_PULSE = 0.0
+WORK_IN_BACKGROUND = False

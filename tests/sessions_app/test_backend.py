@@ -155,7 +155,7 @@ def test_activity_is_written_at_most_once_a_minute(redis_client, monkeypatch):
     session = again(saved(**{SESSION_KEY: "7"}))
     key = keys.session(session.digest)
     redis_client.hset(key, "active", 1)
-    session.client = {"agent": "Firefox", "address": "192.0.2.x"}
+    session.describe_client = lambda: {"agent": "Firefox", "address": "192.0.2.x"}
     session.load()
     session.touch()
     assert int(redis_client.hget(key, "active")) > 1

@@ -1,0 +1,143 @@
+"""Where a user is signed in, and signing out from afar.
+
+A device is a session, seen by its owner. All of it goes through the user's index; nothing ever
+looks at everybody's sessions.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from ipaddress import IPv4Address, ip_address
+from typing import Any
+
+import ua_parser
+from django.http import HttpRequest
+
+from ratelimit.whose import client_ip
+from sessions_app import keys
+from sessions_app.backend import DELETE, SESSIONS_PER_USER, SessionStore, end_session
+from sessions_app.calls import Batch, Call, Command, Steps, aperform, perform
+
+LONGEST_AGENT = 300
+_FIELDS = ("started", "active", "agent", "address")
+
+# The session of the request at hand, for code that is not given the request: whoever changes
+# their own password stays signed in.
+current_session: ContextVar[SessionStore | None] = ContextVar("current_session", default=None)
+
+
+@dataclass(frozen=True)
+class Device:
+    """One signed-in browser. `digest` names its session without giving it away."""
+
+    digest: str
+    browser: str
+    system: str
+    address: str
+    started: datetime
+    active: datetime
+    is_current: bool
+
+
+def describe_client(request: HttpRequest) -> dict[str, str]:
+    """What a session remembers of the browser that uses it."""
+    agent = request.headers.get("User-Agent", "")[:LONGEST_AGENT]
+    return {"agent": agent, "address": shorten_address(client_ip(request))}
+
+
+def shorten_address(address: str) -> str:
+    """Enough to recognise one's own network, too little to find a person: 203.0.113.…"""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return ""
+    if isinstance(parsed, IPv4Address):
+        return address.rpartition(".")[0] + ".…"
+    return ":".join(parsed.exploded.split(":")[:3]) + ":…"
+
+
+@lru_cache(maxsize=1024)
+def name_client(agent: str) -> tuple[str, str]:
+    """Browser and system by the browser's own description, empty when they are not known."""
+    result = ua_parser.parse(agent)
+    browser, system = result.user_agent, result.os
+    name = " ".join(filter(None, [browser.family, browser.major])) if browser else ""
+    return name, system.family if system else ""
+
+
+def _list(user_id: str, current: str) -> Steps[list[Device]]:
+    index = keys.user_sessions(user_id)
+    found = yield Command("ZRANGE", index, 0, 2 * SESSIONS_PER_USER)
+    digests = [digest.decode() for digest in found]
+    rows = yield Batch(
+        [Command("HMGET", keys.session(digest), *_FIELDS) for digest in digests]
+    )
+    devices, lost = [], []
+    for digest, row in zip(digests, rows, strict=True):
+        if row[0] is None:
+            lost.append(digest)
+        else:
+            devices.append(_device(digest, row, current))
+    if lost:
+        yield Command("ZREM", index, *lost)
+    return sorted(devices, key=lambda device: (device.is_current, device.active), reverse=True)
+
+
+def _device(digest: str, row: list[Any], current: str) -> Device:
+    started, active, agent, address = ((value or b"").decode(errors="replace") for value in row)
+    browser, system = name_client(agent)
+    return Device(
+        digest=digest,
+        browser=browser,
+        system=system,
+        address=address,
+        started=datetime.fromtimestamp(int(started), UTC),
+        active=datetime.fromtimestamp(int(active or started), UTC),
+        is_current=digest == current,
+    )
+
+
+def list_devices(user_id: Any, *, current: str = "") -> list[Device]:
+    """Where the user is signed in: this device first, then by last use."""
+    return perform(_list(str(user_id), current))
+
+
+async def alist_devices(user_id: Any, *, current: str = "") -> list[Device]:
+    return await aperform(_list(str(user_id), current))
+
+
+def sign_out(user_id: Any, digest: str) -> bool:
+    """Sign out one device of the user; False when it is not theirs or already out."""
+    return perform(end_session(digest, str(user_id)))
+
+
+def _sign_out_all(user_id: str, keep: str) -> Steps[int]:
+    index = keys.user_sessions(user_id)
+    ended = 0
+    while True:
+        found = yield Command("ZRANGE", index, 0, SESSIONS_PER_USER)
+        digests = [digest.decode() for digest in found if digest.decode() != keep]
+        # A session whose key is being rotated was in the index before its old key went away, so
+        # looking until nothing is left catches it; see `SessionStore._cycle_key` for the rest.
+        if not digests:
+            return ended
+        replies = yield Batch([_delete_call(digest) for digest in digests])
+        ended += sum(reply is not None for reply in replies)
+        yield Command("ZREM", index, *digests)
+
+
+def _delete_call(digest: str) -> Call:
+    # Whoever is in the index is signed out, even when the sign-in has not been written yet.
+    return Call(DELETE, [keys.session(digest)], [digest, keys.sessions_ended(), ""])
+
+
+def sign_out_all(user_id: Any, *, keep: str = "") -> int:
+    """Sign out everywhere, but for the session `keep`; returns how many were signed in."""
+    return perform(_sign_out_all(str(user_id), keep))
+
+
+async def asign_out_all(user_id: Any, *, keep: str = "") -> int:
+    return await aperform(_sign_out_all(str(user_id), keep))

@@ -1,0 +1,64 @@
+"""Forms of the account pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth import get_user_model
+from django.contrib.auth.forms import BaseUserCreationForm, UsernameField
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+
+class SignUpForm(BaseUserCreationForm[User]):
+    """A name, a password, and an address if one wants to get back in after forgetting it.
+
+    The name is public on every board, so saying that it is taken gives nothing away. An address
+    may belong to several accounts: refusing a known one would tell strangers who is here.
+    """
+
+    email = forms.EmailField(
+        label=_("E-mail"),
+        required=False,
+        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
+        help_text=_("Only used when you forget your password."),
+    )
+
+    class Meta:
+        model = get_user_model()
+        fields = ("username", "email")
+        field_classes = {"username": UsernameField}
+        help_texts = {"username": _("Letters, digits and @ . + - _; others see it.")}
+
+    def clean_username(self) -> str:
+        username: str = self.cleaned_data["username"]
+        # Ann and ann would be taken for each other on a board.
+        if get_user_model().objects.filter(username__iexact=username).exists():
+            raise ValidationError(_("This name is taken."))
+        return username
+
+
+class AccountForm(forms.ModelForm[User]):
+    """Who opens an unlocked laptop must not be able to take over the account by its address."""
+
+    current_password = forms.CharField(
+        label=_("Your password"),
+        strip=False,
+        required=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+        help_text=_("Needed to change the e-mail address."),
+    )
+
+    class Meta:
+        model = get_user_model()
+        fields = ("first_name", "last_name", "email")
+
+    def clean(self) -> dict[str, Any] | None:
+        data = super().clean()
+        if "email" in self.changed_data and not self.instance.check_password(
+            self.cleaned_data.get("current_password") or ""
+        ):
+            self.add_error("current_password", _("That is not your password."))
+        return data
