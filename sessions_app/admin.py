@@ -63,10 +63,7 @@ class UserAdmin(DjangoUserAdmin):
 
     def _sign_out(self, request: HttpRequest, user: Any) -> None:
         digest = request.POST.get("device", "")
-        if digest:
-            count = int(devices.sign_out(user.pk, digest))
-        else:
-            count = devices.sign_out_all(user.pk)
+        count = devices.sign_out(user.pk, digest) if digest else devices.sign_out_all(user.pk)
         said = ngettext("Signed out %(count)d device.", "Signed out %(count)d devices.", count)
         said %= {"count": count}
         if count:

@@ -6,4 +6,12 @@ class SessionsConfig(AppConfig):
     verbose_name = "Sessions and audience"
 
     def ready(self) -> None:
-        from sessions_app import signals  # noqa: F401 connects the receivers
+        from sessions_app import (
+            ops,
+            signals,  # noqa: F401 connects the receivers
+        )
+        from sessions_app.ops.audience import audience
+        from sessions_app.ops.server import redis_servers
+
+        ops.register(redis_servers)
+        ops.register(audience)

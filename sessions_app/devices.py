@@ -15,8 +15,8 @@ from typing import Any
 
 import ua_parser
 from django.http import HttpRequest
-
 from ratelimit.whose import client_ip
+
 from sessions_app import keys
 from sessions_app.backend import DELETE, SESSIONS_PER_USER, SessionStore, end_session
 from sessions_app.calls import Batch, Call, Command, Steps, aperform, perform
@@ -72,9 +72,7 @@ def _list(user_id: str, current: str) -> Steps[list[Device]]:
     index = keys.user_sessions(user_id)
     found = yield Command("ZRANGE", index, 0, 2 * SESSIONS_PER_USER)
     digests = [digest.decode() for digest in found]
-    rows = yield Batch(
-        [Command("HMGET", keys.session(digest), *_FIELDS) for digest in digests]
-    )
+    rows = yield Batch([Command("HMGET", keys.session(digest), *_FIELDS) for digest in digests])
     devices, lost = [], []
     for digest, row in zip(digests, rows, strict=True):
         if row[0] is None:

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from sessions_app import views
+from sessions_app.ops.views import operations
 
 urlpatterns = [
     path("admin/login/", views.admin_login),
@@ -12,9 +13,7 @@ urlpatterns = [
     path("accounts/logout/", views.LogoutView.as_view(), name="logout"),
     path("accounts/password/", views.PasswordChangeView.as_view(), name="password_change"),
     path("accounts/reset/", views.PasswordResetView.as_view(), name="password_reset"),
-    path(
-        "accounts/reset/sent/", views.PasswordResetDoneView.as_view(), name="password_reset_done"
-    ),
+    path("accounts/reset/sent/", views.PasswordResetDoneView.as_view(), name="password_reset_done"),
     path(
         "accounts/reset/<uidb64>/<token>/",
         views.PasswordResetConfirmView.as_view(),
@@ -22,5 +21,6 @@ urlpatterns = [
     ),
     path("accounts/devices/", views.device_list, name="devices"),
     path("accounts/devices/sign-out/", views.sign_out_device, name="sign_out_device"),
+    path("ops/", operations, name="ops"),
     path("presence/", views.presence_beacon, name="presence"),
 ]

@@ -22,8 +22,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 from django.views.generic import CreateView, UpdateView
-
 from ratelimit.decorators import limit
+
 from sessions_app import background, devices, presence
 from sessions_app.backend import SessionStore
 from sessions_app.forms import AccountForm, SignUpForm
@@ -161,7 +161,9 @@ def sign_out_device(request: HttpRequest) -> HttpResponse:
     if scope == "others":
         count = devices.sign_out_all(request.user.pk, keep=session.digest)
         said = ngettext(
-            "%(count)d other device is signed out.", "%(count)d other devices are signed out.", count
+            "%(count)d other device is signed out.",
+            "%(count)d other devices are signed out.",
+            count,
         )
         messages.success(request, said % {"count": count})
         return redirect("devices")

@@ -1,0 +1,112 @@
+"""The operations page: sections of facts, each with a sentence on what is good and what is not.
+
+An app adds a section with `register`; the page shows them in the order of their `place`.
+What a section asks of Redis must be bounded whatever the data, and the answers are kept for a few
+seconds, so that ten people watching the page cost as much as one.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+KEPT = 5.0  # seconds
+
+logger = logging.getLogger("rostrum.ops")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One figure. `warning` says that somebody should act; `meaning` what is good and what not."""
+
+    name: str
+    value: str
+    meaning: str
+    warning: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows with a sentence on how to read them; `empty` is said when there are none."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    meaning: str
+    empty: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A picture with a sentence on how to read it."""
+
+    title: str
+    picture: SafeString
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of the page. Sections with a smaller `place` stand higher."""
+
+    title: str
+    place: int
+    facts: Sequence[Fact] = ()
+    tables: Sequence[Table] = ()
+    plots: Sequence[Plot] = ()
+
+    @property
+    def warnings(self) -> list[Fact]:
+        return [fact for fact in self.facts if fact.warning]
+
+
+@dataclass
+class _Page:
+    sources: list[Callable[[], Section]] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
+    until: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_page = _Page()
+
+
+def register(source: Callable[[], Section]) -> Callable[[], Section]:
+    """Add a section; call it from an app's `ready`, or use it as a decorator."""
+    if source not in _page.sources:
+        _page.sources.append(source)
+        forget()
+    return source
+
+
+def sections() -> list[Section]:
+    """All sections, at most `KEPT` seconds old."""
+    with _page.lock:
+        if time.monotonic() >= _page.until:
+            made = [_make(source) for source in _page.sources]
+            _page.sections = sorted(made, key=lambda section: section.place)
+            _page.until = time.monotonic() + KEPT
+        return _page.sections
+
+
+def forget() -> None:
+    """Ask again at the next look."""
+    _page.until = 0.0
+
+
+def _make(source: Callable[[], Section]) -> Section:
+    """One section that fails must not take the others with it: the page is for bad days."""
+    try:
+        return source()
+    except Exception as error:
+        logger.exception("A section of the operations page failed")
+        name = getattr(source, "__name__", "section").replace("_", " ").strip().capitalize()
+        meaning = _("This part could not be asked: %(error)s. The log says more.")
+        fact = Fact(_("State"), _("unknown"), meaning % {"error": type(error).__name__}, True)
+        return Section(name, 0, [fact])
