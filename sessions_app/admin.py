@@ -20,7 +20,7 @@ from sessions_app.models import Flag
 
 
 @admin.register(Flag)
-class FlagAdmin(admin.ModelAdmin[Flag]):
+class FlagAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ["name", "state", "percentage", "description"]
     list_filter = ["state"]
     search_fields = ["name", "description"]
@@ -34,7 +34,7 @@ admin.site.unregister(get_user_model())
 
 
 @admin.register(User)
-class UserAdmin(DjangoUserAdmin):
+class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]
     """Django's, with the user's devices; each sign-out stands in the user's history."""
 
     change_form_template = "admin/user_change_form.html"

@@ -125,7 +125,8 @@ class SessionStore(SessionBase):
                 logger.warning("A session field could not be read and was left out")
         self._user = reply.get(b"user", b"").decode()
         self._indexed = float(reply.get(b"indexed", 0))
-        self._active = float(reply.get(b"active", 0))
+        # A session that was made without a browser at hand gets its description at first use.
+        self._active = float(reply.get(b"active", 0)) if b"agent" in reply else 0.0
         return data
 
     def load(self) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from typing import Any
 
 import ua_parser
 from django.http import HttpRequest
-from ratelimit.whose import client_ip
 
+from ratelimit.whose import client_ip
 from sessions_app import keys
 from sessions_app.backend import DELETE, SESSIONS_PER_USER, SessionStore, end_session
 from sessions_app.calls import Batch, Call, Command, Steps, aperform, perform

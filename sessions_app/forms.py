@@ -7,12 +7,11 @@ from typing import Any
 from django import forms
 from django.contrib.auth import get_user_model
 from django.contrib.auth.forms import BaseUserCreationForm, UsernameField
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 
-class SignUpForm(BaseUserCreationForm[User]):
+class SignUpForm(BaseUserCreationForm):  # type: ignore[type-arg]
     """A name, a password, and an address if one wants to get back in after forgetting it.
 
     The name is public on every board, so saying that it is taken gives nothing away. An address
@@ -40,7 +39,7 @@ class SignUpForm(BaseUserCreationForm[User]):
         return username
 
 
-class AccountForm(forms.ModelForm[User]):
+class AccountForm(forms.ModelForm):  # type: ignore[type-arg]
     """Who opens an unlocked laptop must not be able to take over the account by its address."""
 
     current_password = forms.CharField(

@@ -23,8 +23,12 @@ def audience_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[
     if iscoroutinefunction(get_response):
 
         async def amiddleware(request: HttpRequest) -> HttpResponseBase:
-            session = _begin(request)
-            response = await cast("Awaitable[HttpResponseBase]", get_response(request))
+            session = _describe(request)
+            token = current_session.set(session)
+            try:
+                response = await cast("Awaitable[HttpResponseBase]", get_response(request))
+            finally:
+                current_session.reset(token)
             if not session.modified:
                 with suppress(*OUTAGE_ERRORS):  # the answer is ready; this can wait
                     await session.atouch()
@@ -34,8 +38,12 @@ def audience_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[
         return amiddleware
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        session = _begin(request)
-        response: HttpResponseBase = get_response(request)
+        session = _describe(request)
+        token = current_session.set(session)
+        try:
+            response: HttpResponseBase = get_response(request)
+        finally:
+            current_session.reset(token)
         if not session.modified:
             with suppress(*OUTAGE_ERRORS):
                 session.touch()
@@ -45,8 +53,7 @@ def audience_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[
     return middleware
 
 
-def _begin(request: HttpRequest) -> SessionStore:
+def _describe(request: HttpRequest) -> SessionStore:
     session = cast("SessionStore", request.session)
     session.describe_client = partial(describe_client, request)
-    current_session.set(session)
     return session

@@ -22,8 +22,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 from django.views.generic import CreateView, UpdateView
-from ratelimit.decorators import limit
 
+from ratelimit.decorators import limit
 from sessions_app import background, devices, presence
 from sessions_app.backend import SessionStore
 from sessions_app.forms import AccountForm, SignUpForm
@@ -43,7 +43,7 @@ class LogoutView(auth_views.LogoutView):
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
 @limit("signup", methods=["POST"])
-class SignUpView(auth_views.RedirectURLMixin, CreateView[User, SignUpForm]):
+class SignUpView(auth_views.RedirectURLMixin, CreateView):  # type: ignore[type-arg]
     form_class = SignUpForm
     template_name = "accounts/signup.html"
     next_page = "home"
@@ -53,7 +53,7 @@ class SignUpView(auth_views.RedirectURLMixin, CreateView[User, SignUpForm]):
             return HttpResponseRedirect(self.get_success_url())
         return super().dispatch(request, *args, **kwargs)
 
-    def form_valid(self, form: SignUpForm) -> HttpResponse:
+    def form_valid(self, form: Any) -> HttpResponse:
         user = form.save()
         login(self.request, user, backend="django.contrib.auth.backends.ModelBackend")
         messages.success(self.request, _("Welcome, %(name)s.") % {"name": user.get_username()})
@@ -63,6 +63,7 @@ class SignUpView(auth_views.RedirectURLMixin, CreateView[User, SignUpForm]):
         return super().get_context_data(next=self.get_redirect_url(), **kwargs)
 
 
+@method_decorator(never_cache, name="dispatch")
 class PasswordChangeView(auth_views.PasswordChangeView):
     template_name = "accounts/password_change.html"
     success_url = reverse_lazy("devices")
@@ -115,16 +116,16 @@ class PasswordResetConfirmView(auth_views.PasswordResetConfirmView):
 
 @method_decorator([sensitive_post_parameters(), never_cache, login_required], name="dispatch")
 @limit("login", methods=["POST"])
-class AccountView(UpdateView[User, AccountForm]):
+class AccountView(UpdateView):  # type: ignore[type-arg]
     form_class = AccountForm
     template_name = "accounts/account.html"
     success_url = reverse_lazy("account")
 
     def get_object(self, queryset: Any = None) -> User:
         # A copy of its own: what a refused form sets must not show in the page's header.
-        return User.objects.get(pk=self.request.user.pk)
+        return User.objects.get(pk=str(self.request.user.pk))
 
-    def form_valid(self, form: AccountForm) -> HttpResponse:
+    def form_valid(self, form: Any) -> HttpResponse:
         messages.success(self.request, _("Saved."))
         return super().form_valid(form)
 

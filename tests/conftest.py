@@ -33,13 +33,16 @@ def redis_server() -> RedisServer:
 
 @pytest.fixture(autouse=True)
 def _empty_redis() -> None:
-    from sessions_app import flags, visits
+    from ratelimit import guard
+    from sessions_app import flags, ops, visits
 
     with OWN_SERVER.client() as client:
         client.flushall()
     # What a process remembers of Redis goes with it.
     flags.forget()
     visits.discard()
+    ops.forget()
+    guard.shield.clear()
 
 
 @pytest.fixture

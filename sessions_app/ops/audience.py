@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 
 from django.utils.formats import date_format, number_format
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -60,8 +61,8 @@ def _plots() -> list[Plot]:
             _("Active players a day"),
             _daily(active, _("Active players a day")),
             _(
-                "Accounts that opened a page or sent a score. Close to the number of visitors means "
-                "that most of them sign in."
+                "Accounts that opened a page or sent a score. Close to the number of visitors "
+                "means that most of them sign in."
             ),
         ),
         Plot(
@@ -75,7 +76,7 @@ def _plots() -> list[Plot]:
     ]
 
 
-def _daily(counts: Mapping[date, int], title: str) -> str:
+def _daily(counts: Mapping[date, int], title: str) -> SafeString:
     days = list(counts)
     points = [
         Point(number, counts[day], f"{date_format(day, 'MONTH_DAY_FORMAT')}: {counts[day]}")
@@ -96,7 +97,7 @@ def _daily(counts: Mapping[date, int], title: str) -> str:
     return line_chart(points, title=title, description=description, x_ticks=ticks)
 
 
-def _retention(cohorts: list[visits.Cohort]) -> str:
+def _retention(cohorts: list[visits.Cohort]) -> SafeString:
     shown = [cohort for cohort in reversed(cohorts) if cohort.active][:COHORTS]
     rows = [
         (

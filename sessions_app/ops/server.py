@@ -48,8 +48,8 @@ def redis_servers() -> Section:
         [_("When"), _("Took"), _("What"), _("First key")],
         slow[:SLOW_ENTRIES],
         _(
-            "Commands above 10 ms by default. A few after a start are normal; new ones every minute "
-            "mean that something asks for too much at once."
+            "Commands above 10 ms by default. A few after a start are normal; new ones every "
+            "minute mean that something asks for too much at once."
         ),
         _("Nothing has been slow since the start."),
     )
@@ -111,9 +111,9 @@ def _memory(info: dict[str, Any]) -> Iterator[Fact]:
         _("Fragmentation"),
         number_format(ratio, 2),
         _(
-            "Memory taken from the system for each byte used: 1.0 to 1.5 is good. Above, a restart "
-            "or activedefrag gives it back; below 1, the system swaps. Small servers look worse than "
-            "they are."
+            "Memory taken from the system for each byte used: 1.0 to 1.5 is good. Above, a "
+            "restart or activedefrag gives it back; below 1, the system swaps. Small servers look "
+            "worse than they are."
         ),
         warning=used > FRAGMENTATION_MATTERS_FROM and not 1.0 <= ratio <= GOOD_FRAGMENTATION,
     )
