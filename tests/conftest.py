@@ -43,6 +43,7 @@ def _empty_redis() -> None:
     visits.discard()
     ops.forget()
     guard.shield.clear()
+    guard.breaker.succeeded()
 
 
 @pytest.fixture
