@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q
 
-from leaderboard.models import Board
+from leaderboard.models import Board, Player
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -67,3 +67,9 @@ def may_use_console(user: User | AnonymousUser | None, board: Board) -> bool:
     if is_staff_with(user, "moderate_board"):
         return True
     return board.submitters == Board.Submitters.DEMO and may_see(user, board)
+
+
+def hides_presence(user: User) -> bool:
+    """Whoever is anonymous or opted out on the boards is not named as being online either."""
+    hiding = Player.objects.filter(account=user).exclude(privacy=Player.Privacy.SHOWN)
+    return hiding.exists()
