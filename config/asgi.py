@@ -1,4 +1,4 @@
-"""The one entry of the web process: access log, body limit, then Django."""
+"""The one entry of the web process: access log, body limit, the fast lane, then Django."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from django.conf import settings  # noqa: E402
 from config import processes, shutdown  # noqa: E402
 from config.access import AccessLog, BodyLimit  # noqa: E402
 from config.handler import ThreadedASGIHandler  # noqa: E402
+from leaderboard.fastlane.app import FastLane  # noqa: E402
 
 processes.when_parent_stops(shutdown.begin)
-application = AccessLog(BodyLimit(ThreadedASGIHandler(), settings.LARGEST_BODY))
+application = AccessLog(BodyLimit(FastLane(ThreadedASGIHandler()), settings.LARGEST_BODY))

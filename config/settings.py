@@ -65,6 +65,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "leaderboard.api.middleware.ApiMiddleware",
     "config.middleware.ErrorPageMiddleware",
     "config.middleware.RedisOutageMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -146,6 +147,10 @@ RATE_LIMIT_PREFIXES = {
 }
 # Seconds between two looks for what staff changed, in every process.
 RATE_LIMIT_PULSE = 2.0
+
+# Pages of other origins that may call the API from a browser, such as https://game.example.com;
+# * is every page.
+API_ORIGINS = environment.words("API_ORIGINS", [])
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English"))]

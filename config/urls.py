@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from config import look, views
+from leaderboard.api.app import api
 
 urlpatterns = [
     # Before the admin, whose sign-in it replaces.
@@ -12,6 +13,7 @@ urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),
     path("metrics", views.metrics, name="metrics"),
+    path("api/v1/", api.urls),
     path("look/theme/", look.set_theme, name="theme"),
     path("", include("leaderboard.urls")),
 ]

@@ -132,6 +132,13 @@ def once(board: str, id_length: int | str, user_id: str, idempotency_key: str) -
     return f"{board}:once:{id_length}:{user_id}:{idempotency_key}"
 
 
+def request(board: str, caller_and_key: str) -> str:
+    """string: the fingerprint of the API request with this Idempotency-Key, and its answer where
+    the engine does not keep it; TTL one day; written by the API.
+    """
+    return f"{board}:request:{caller_and_key}"
+
+
 def union(board: str, digest: str) -> str:
     """sorted set: a union of boards or seasons, id → score; TTL one minute unless given; written
     by the engine.

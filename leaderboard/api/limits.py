@@ -1,0 +1,74 @@
+"""The limits of API callers: each key by its own policy, everybody else by address.
+
+The fast lane asks once for all calls of one caller that leave together. When they fit, that was
+one question; when they do not, each is asked about alone, so that exactly those that fit get on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from leaderboard.api.callers import Caller
+from leaderboard.api.errors import ApiError
+from ratelimit import answers, guard, headers
+from ratelimit.decision import Decision, Reason
+
+ROWS_PER_CALL = 100  # rows of a bulk submission that cost as much as one call
+
+
+def bulk_cost(rows: int) -> int:
+    return -(-rows // ROWS_PER_CALL)
+
+
+def charge(caller: Caller, cost: int = 1) -> Decision:
+    return guard.hit(caller.policy, caller.name, cost)
+
+
+async def acharge(caller: Caller, cost: int = 1) -> Decision:
+    return await guard.ahit(caller.policy, caller.name, cost)
+
+
+async def charge_together(callers: Sequence[Caller]) -> list[Decision]:
+    """One decision for each call."""
+    first = callers[0]
+    if all(caller is first for caller in callers):
+        return await _charge_many(first, len(callers))
+    groups: dict[str, list[Caller]] = {}
+    for caller in callers:
+        groups.setdefault(caller.name, []).append(caller)
+    decided = await asyncio.gather(
+        *[_charge_many(group[0], len(group)) for group in groups.values()]
+    )
+    decisions = {name: iter(found) for name, found in zip(groups, decided, strict=True)}
+    return [next(decisions[caller.name]) for caller in callers]
+
+
+async def _charge_many(caller: Caller, count: int) -> list[Decision]:
+    if count == 1:
+        return [await acharge(caller)]
+    # A flight larger than the whole limit could never fit, and need not be asked about.
+    if count <= min(caller.policy.capacities):
+        decision = await acharge(caller, count)
+        if decision.allowed or decision.reason is not Reason.LIMITS:
+            return [decision] * count
+    return [await acharge(caller) for _ in range(count)]
+
+
+def refusal(decision: Decision) -> ApiError:
+    """429, or 503 when Redis is away and the policy is closed then."""
+    values = headers.values([decision])
+    if decision.reason is Reason.OUTAGE:
+        return unavailable()
+    extra = answers.problem_extra(decision)
+    return ApiError(answers.STATUS, answers.CODE, answers.detail(decision), headers=values, **extra)
+
+
+def unavailable() -> ApiError:
+    return ApiError(
+        503,
+        "redis_unavailable",
+        "The live data cannot be reached at the moment. Nothing is lost; try again in a few "
+        "seconds.",
+        headers={"Retry-After": "5"},
+    )

@@ -1,0 +1,52 @@
+"""What the answers of the API have in common when Django gives them: origins, validators, size."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_vary_headers
+from django.utils.deprecation import MiddlewareMixin
+
+from leaderboard.api import answers
+
+ETAG = "_api_etag"
+
+
+class ApiMiddleware(MiddlewareMixin):
+    """Leaves every other address alone."""
+
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        if request.method != "OPTIONS" or not request.path.startswith("/api/"):
+            return None
+        headers = answers.preflight_headers(request.headers.get("Origin"))
+        if "Access-Control-Allow-Origin" not in headers:
+            return None  # an ordinary OPTIONS: the address says what it takes
+        return HttpResponse(status=204, headers=headers)
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        if not request.path.startswith("/api/"):
+            return response
+        for name, value in answers.origin_headers(request.headers.get("Origin")).items():
+            if name == "Vary":
+                patch_vary_headers(response, [value])
+            else:
+                response[name] = value
+        tag = getattr(request, ETAG, None)
+        if tag is not None and response.status_code in (200, 304):
+            response["ETag"] = tag
+            response["Cache-Control"] = "private, no-cache"
+        if not response.streaming:
+            _compress(request, response)
+        return response
+
+
+def _compress(request: HttpRequest, response: HttpResponse) -> None:
+    if response.has_header("Content-Encoding") or response.status_code != 200:
+        return
+    patch_vary_headers(response, ["Accept-Encoding", "Authorization"])
+    if len(response.content) < answers.WORTH_COMPRESSING:
+        return
+    encoding = answers.chosen_encoding(request.headers.get("Accept-Encoding", ""))
+    if encoding:
+        response.content = answers.compressed(response.content, encoding)
+        response["Content-Encoding"] = encoding
+        response["Content-Length"] = str(len(response.content))

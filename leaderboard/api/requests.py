@@ -1,0 +1,187 @@
+"""What each operation that Ninja serves does first: who calls, within limits, which board."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja.security import HttpBearer
+
+from config.redis import get_redis
+from leaderboard import keys, pointer
+from leaderboard.api import answers, callers, idempotency, limits
+from leaderboard.api.callers import Caller
+from leaderboard.api.errors import board_not_found
+from leaderboard.api.queries import ViewQuery
+from leaderboard.engine import RedisLeaderboard
+from leaderboard.engine.windows import period_at
+from leaderboard.fastlane.http import QUOTED, decoded
+from leaderboard.models import Board
+from leaderboard.pointer import Pointer
+from ratelimit import requests as limited_requests
+from ratelimit import whose
+
+CALLER = "_api_caller"
+ETAG = "_api_etag"
+
+
+class BearerKey(HttpBearer):
+    """`Authorization: Bearer rk_…`. Identifies, charges, and asks for the scope."""
+
+    def __init__(self, scope: str) -> None:
+        super().__init__()
+        self.scope = scope
+
+    def __call__(self, request: HttpRequest) -> Caller:
+        header = request.headers.get("Authorization")
+        caller = callers.identify(
+            None if header is None else header.encode("latin-1", "replace"),
+            whose.client_ip(request),
+        )
+        decision = limits.charge(caller)
+        limited_requests.decisions(request).append(decision)
+        if not decision.allowed:
+            raise limits.refusal(decision)
+        callers.check(caller)
+        if self.scope != callers.READ:
+            callers.check_scope(caller, self.scope)
+        setattr(request, CALLER, caller)
+        return caller
+
+    def authenticate(self, request: HttpRequest, token: str) -> Caller:
+        raise NotImplementedError  # Ninja's own way of calling is not used
+
+
+read = BearerKey(callers.READ)
+submit = BearerKey(callers.SUBMIT)
+moderate = BearerKey(callers.MODERATE)
+admin = BearerKey(callers.ADMIN)
+
+
+def caller_of(request: HttpRequest) -> Caller:
+    caller: Caller = getattr(request, CALLER)
+    return caller
+
+
+def board_for(request: HttpRequest, slug: str, auth: BearerKey = read) -> Board:
+    """The board, when this caller may do this with it."""
+    board = Board.objects.filter(slug=slug).first()
+    if board is None:
+        raise board_not_found()
+    callers.check_board(caller_of(request), board, auth.scope)
+    return board
+
+
+class NotModifiedError(Exception):
+    """What the client has is still right."""
+
+    def __init__(self, etag: str) -> None:
+        super().__init__(etag)
+        self.etag = etag
+
+
+@dataclass(frozen=True)
+class View:
+    """The standings a request asks for, and what an answer says about them."""
+
+    board: Board
+    engine: RedisLeaderboard
+    pointer: Pointer | None
+    window: str
+    sequence: int
+
+    def head(self) -> dict[str, Any]:
+        return {
+            "board": self.board.slug,
+            "season": self.pointer.number if self.pointer else None,
+            "window": self.window,
+            "sequence": self.sequence,
+        }
+
+
+def sequence_of(board: Board) -> int:
+    return int(get_redis().get(keys.sequence(board.key)) or 0)
+
+
+def view(request: HttpRequest, board: Board, query: ViewQuery, *further: Any) -> View:
+    """Raises NotModifiedError when the client's copy is of the same sequence.
+
+    `further` is what else an answer depends on.
+    """
+    sequence, at = sequence_of(board), pointer.read(board)
+    engine = board.engine(at.number if at else 1)
+    period = ""
+    if query.window != "season":
+        engine = engine.window(query.window, query.period)
+        period = query.period or period_at(query.window, engine.now(), board.zone).name
+    version = format(int(board.updated_at.timestamp() * 1e6), "x")
+    check_etag(request, version, period, at.number if at else 0, sequence, *further)
+    return View(board, engine, at, query.window, sequence)
+
+
+def check_etag(request: HttpRequest, *parts: Any) -> None:
+    """Give the answer an ETag of these parts; when the client has it already, say so."""
+    tag = answers.etag(*[part for part in parts if part != ""])
+    setattr(request, ETAG, tag)
+    known = request.headers.get("If-None-Match")
+    if known is not None and answers.matches(known, tag):
+        raise NotModifiedError(tag)
+
+
+# ---- names in the path ---------------------------------------------------------------------------
+
+
+def named(request: HttpRequest, segment: str) -> str:
+    """A name from the path. One with a slash arrives percent-encoded, see `FastLane`."""
+    scope: dict[str, Any] = getattr(request, "scope", {})
+    if not scope.get(QUOTED):
+        return segment
+    return decoded(segment.encode("latin-1"), "name")
+
+
+# ---- idempotency ---------------------------------------------------------------------------------
+
+
+def once(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """Honour Idempotency-Key: the first answer is kept for a day and given to every retry.
+
+    Stands between Ninja's route and the operation, which must return a response.
+    """
+
+    @wraps(operation)
+    def honoured(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        key = request.headers.get("Idempotency-Key")
+        if key is None:
+            return operation(request, *args, **kwargs)
+        name = f"{caller_of(request).name}:{idempotency.checked(key)}"
+        target = f"{request.method} {request.get_full_path()}\n".encode()
+        fingerprint = hashlib.sha256(target + request.body).hexdigest()[:32]
+        record = idempotency.Record(keys.request(keys.base(kwargs["slug"]), name), fingerprint)
+        before = record.claim()
+        if before is not None:
+            response = HttpResponse(before.body, before.content_type, before.status)
+            response["Idempotency-Replayed"] = "true"
+            return response
+        try:
+            response = operation(request, *args, **kwargs)
+        except BaseException:
+            record.release()  # nothing was done: the same key may try again
+            raise
+        record.keep(response.status_code, response.headers["Content-Type"], response.content)
+        return response
+
+    return honoured
+
+
+def reply(value: dict[str, Any], status: int = 200) -> HttpResponse:
+    """An answer of an operation that is a write."""
+    return HttpResponse(
+        answers.encode_json(value),
+        content_type=answers.JSON_TYPE,
+        status=status,
+        headers={"Cache-Control": "no-store"},
+    )

@@ -1,0 +1,90 @@
+"""Boards, and who is there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Router
+
+from leaderboard.api import callers, queries, schemas
+from leaderboard.api.requests import board_for, caller_of, read, view
+from leaderboard.models import Board, Player
+from leaderboard.selectors import visible_boards
+from sessions_app import presence
+
+router = Router(tags=["Boards"])
+
+MOST_NAMED = 100
+
+
+def described(board: Board) -> dict[str, Any]:
+    """What a board is, without asking Redis."""
+    return {
+        "slug": board.slug,
+        "name": board.name,
+        "description": board.description,
+        "visibility": board.visibility,
+        "order": board.order,
+        "operator": board.operator,
+        "ties": board.ties,
+        "ranking": board.ranking,
+        "subscore": board.subscore_order or None,
+        "max_entries": board.max_entries,
+        "lowest_score": board.lowest_score,
+        "highest_score": board.highest_score,
+        "largest_step": board.largest_step,
+        "windows": board.windows,
+        "groups": board.groups,
+        "time_zone": board.time_zone,
+        "unit": board.unit,
+    }
+
+
+@router.get("/boards", response=schemas.Boards, auth=read, summary="List boards")
+def list_boards(request: HttpRequest) -> dict[str, Any]:
+    """Public boards, and with a key that may read them the private and unlisted ones it is for."""
+    caller = caller_of(request)
+    found = {board.slug: board for board in visible_boards(None)}
+    if callers.READ in caller.scopes:
+        own = Board.objects.all()
+        if caller.boards is not None:
+            own = own.filter(pk__in=caller.boards)
+        found |= {board.slug: board for board in own}
+    return {"boards": [described(found[slug]) for slug in sorted(found)]}
+
+
+@router.get("/boards/{slug}", response=schemas.BoardNow, auth=read, summary="Show a board")
+def show_board(request: HttpRequest, slug: str) -> dict[str, Any]:
+    """Its rules, its season, how many are on it and how many are watching."""
+    board = board_for(request, slug)
+    online = presence.count(board.slug)
+    now = view(request, board, queries.ViewQuery(), online)
+    season = now.pointer and {
+        "number": now.pointer.number,
+        "state": now.pointer.state,
+        "opens": now.pointer.opens_at,
+        "closes": now.pointer.closes_at,
+    }
+    return {
+        **described(board),
+        "season": season,
+        "size": now.engine.get_size(),
+        "online": online,
+        "sequence": now.sequence,
+    }
+
+
+@router.get(
+    "/boards/{slug}/presence", response=schemas.Presence, auth=read, summary="Who is online"
+)
+def show_presence(request: HttpRequest, slug: str) -> dict[str, Any]:
+    """How many look at the board now, and those of its players who show themselves."""
+    board = board_for(request, slug)
+    accounts = presence.online_ids(board.slug, limit=MOST_NAMED)
+    shown = Player.objects.filter(account_id__in=accounts, privacy=Player.Privacy.SHOWN)
+    return {
+        "board": board.slug,
+        "online": presence.count(board.slug),
+        "players": list(shown.order_by("id").values_list("id", flat=True)),
+    }

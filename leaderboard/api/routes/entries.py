@@ -1,0 +1,140 @@
+"""Entries of a board: pages, neighbours, ranges, groups, the distribution."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router
+from pydantic import Field
+
+from leaderboard.api import queries, schemas
+from leaderboard.api.errors import ApiError
+from leaderboard.api.requests import View, board_for, named, read, view
+from leaderboard.api.served import by_the_lane
+from leaderboard.fastlane import operations
+from leaderboard.fastlane.operations import cursor, read_cursor
+from leaderboard.fastlane.reads import entry
+
+router = Router(tags=["Entries"])
+
+
+def shown(
+    now: View, entries: list[dict[str, Any]], total: int, following: str | None = None
+) -> dict[str, Any]:
+    return {
+        **now.head(),
+        "total": total,
+        "entries": [entry(one) for one in entries],
+        "next": following,
+    }
+
+
+@router.get(
+    "/boards/{slug}/entries", response=schemas.EntryPage, auth=read, summary="A page of entries"
+)
+async def list_entries(
+    request: HttpRequest, slug: str, query: Query[queries.PageQuery]
+) -> HttpResponse:
+    """From the top, or from `offset`. Follow `next` until it is null to see them all."""
+    return await by_the_lane(request, operations.read_entries)
+
+
+@router.get(
+    "/boards/{slug}/entries/around/{player}",
+    response=schemas.EntryPage,
+    auth=read,
+    summary="Entries around a player",
+)
+async def entries_around_player(
+    request: HttpRequest, slug: str, player: str, query: Query[queries.AroundQuery]
+) -> HttpResponse:
+    """The player in the middle where the board allows it."""
+    return await by_the_lane(request, operations.read_around)
+
+
+@router.get(
+    "/boards/{slug}/entries/around-rank/{rank}",
+    response=schemas.EntryPage,
+    auth=read,
+    summary="Entries around a rank",
+)
+def entries_around_rank(
+    request: HttpRequest,
+    slug: str,
+    rank: Annotated[int, Field(ge=1, le=2**53)],
+    query: Query[queries.AroundQuery],
+) -> dict[str, Any]:
+    """Always `count` of them when the board has as many."""
+    now = view(request, board_for(request, slug), query)
+    return shown(now, now.engine.get_around_rank(rank, query.count), now.engine.get_size())
+
+
+@router.get(
+    "/boards/{slug}/entries/range",
+    response=schemas.EntryPage,
+    auth=read,
+    summary="Entries by score",
+)
+def entries_in_range(
+    request: HttpRequest, slug: str, query: Query[queries.RangeQuery]
+) -> dict[str, Any]:
+    """Scores from `low` to `high`, both included. `total` counts the whole board."""
+    now = view(request, board_for(request, slug), query)
+    offset = query.offset if query.cursor is None else read_cursor(query.cursor)
+    found = now.engine.get_score_range(query.low, query.high, offset=offset, count=query.limit)
+    following = cursor(offset + len(found)) if len(found) == query.limit else None
+    return shown(now, found, now.engine.get_size(), following)
+
+
+@router.post(
+    "/boards/{slug}/entries/among",
+    response=schemas.Among,
+    auth=read,
+    summary="Given players among themselves",
+)
+def entries_among(
+    request: HttpRequest, slug: str, body: queries.AmongIn, query: Query[queries.ViewQuery]
+) -> dict[str, Any]:
+    """A board of friends: ranked among themselves, each with the rank on the whole board."""
+    board = board_for(request, slug)
+    now = view(request, board, query)
+    found = now.engine.get_entries(body.players)
+    entries = [entry(one) | {"board_rank": one["board_rank"]} for one in found["entries"]]
+    return {**now.head(), "entries": entries, "missing": found["missing"]}
+
+
+@router.get(
+    "/boards/{slug}/groups/{field}/{value}/entries",
+    response=schemas.EntryPage,
+    auth=read,
+    summary="A page of one group",
+)
+def entries_of_group(
+    request: HttpRequest, slug: str, field: str, value: str, query: Query[queries.PageQuery]
+) -> dict[str, Any]:
+    """The players of one country or team, ranked among themselves."""
+    board = board_for(request, slug)
+    field, value = named(request, field), named(request, value)
+    if field not in board.groups:
+        raise ApiError(404, "unknown_group", "This board is not grouped by that.", field="field")
+    now = view(request, board, query)
+    offset = query.offset if query.cursor is None else read_cursor(query.cursor)
+    found = now.engine.get_group(field, value, offset=offset, count=query.limit)
+    end = offset + len(found["entries"])
+    following = cursor(end) if end < found["size"] else None
+    return shown(now, found["entries"], found["size"], following)
+
+
+@router.get(
+    "/boards/{slug}/distribution",
+    response=schemas.Distribution,
+    auth=read,
+    summary="How the scores are spread",
+)
+def distribution(
+    request: HttpRequest, slug: str, query: Query[queries.DistributionQuery]
+) -> dict[str, Any]:
+    """How many entries fall into each of `bins` equal steps between lowest and highest score."""
+    now = view(request, board_for(request, slug), query)
+    return {**now.head(), "bins": now.engine.get_distribution(query.bins)}

@@ -1,0 +1,109 @@
+"""One player of a board."""
+
+# Annotations are not deferred here: Ninja reads them through `once`, from another module.
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router
+
+from leaderboard import selectors, services
+from leaderboard.api import queries, schemas
+from leaderboard.api.requests import (
+    board_for,
+    caller_of,
+    moderate,
+    named,
+    once,
+    read,
+    reply,
+    submit,
+)
+from leaderboard.api.served import by_the_lane
+from leaderboard.fastlane import operations
+from leaderboard.fastlane.reads import entry, player_not_found
+from leaderboard.pointer import moment
+
+router = Router(tags=["Players"])
+
+
+@router.get(
+    "/boards/{slug}/players/{player}/history",
+    response=schemas.History,
+    auth=read,
+    summary="A player's scores",
+)
+def player_history(
+    request: HttpRequest, slug: str, player: str, query: Query[queries.HistoryQuery]
+) -> dict[str, Any]:
+    """The latest submissions that are stored, oldest first."""
+    board, player = board_for(request, slug), named(request, player)
+    events = selectors.history(board, player, season=query.season, limit=query.limit)
+    return {
+        "board": board.slug,
+        "player": player,
+        "events": [
+            {
+                "at": moment(event.at),
+                "season": event.season,
+                "value": event.value,
+                "operator": event.operator,
+                "score": event.score,
+                "rank": event.rank,
+            }
+            for event in events
+        ],
+    }
+
+
+@router.get(
+    "/boards/{slug}/players/{player}",
+    response=schemas.PlayerOut,
+    auth=read,
+    summary="Show a player",
+)
+async def show_player(
+    request: HttpRequest, slug: str, player: str, query: Query[queries.PlayerQuery]
+) -> HttpResponse:
+    """Entry, percentile, and the neighbours above and below."""
+    return await by_the_lane(request, operations.read_player)
+
+
+@router.patch(
+    "/boards/{slug}/players/{player}",
+    response=schemas.Entry,
+    auth=submit,
+    summary="Change a player's details",
+)
+@once
+def change_details(
+    request: HttpRequest, slug: str, player: str, body: queries.DetailsIn
+) -> HttpResponse:
+    """Adds to the details and replaces those given; the score stays as it is."""
+    result = services.update_details(
+        board=board_for(request, slug, submit),
+        player_id=named(request, player),
+        details=body.details,
+        source=caller_of(request).source,
+    )
+    if result is None:
+        raise player_not_found()
+    return reply(entry(dict(result)))
+
+
+@router.delete(
+    "/boards/{slug}/players/{player}",
+    response=schemas.Removed,
+    auth=moderate,
+    summary="Remove a player",
+)
+@once
+def remove_player(request: HttpRequest, slug: str, player: str) -> HttpResponse:
+    """From the season and every window, with the details."""
+    services.remove_player(
+        board=board_for(request, slug, moderate),
+        player_id=named(request, player),
+        reason="Removed through the API.",
+        actor=caller_of(request).actor,
+    )
+    return reply({"removed": True})

@@ -1,0 +1,98 @@
+"""Seasons: those that are over, and the end of the one that runs."""
+
+# Annotations are not deferred here: Ninja reads them through `once`, from another module.
+
+from typing import Annotated, Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router
+from pydantic import Field
+
+from leaderboard import selectors, services
+from leaderboard.api import queries, schemas
+from leaderboard.api.errors import ApiError
+from leaderboard.api.requests import admin, board_for, caller_of, check_etag, once, read, reply
+from leaderboard.models import Season
+
+router = Router(tags=["Seasons"])
+
+
+def _standing(row: dict[str, Any]) -> dict[str, Any]:
+    entry = {name: row[name] for name in ("rank", "score", "details")}
+    entry["player"] = row["player_id"]
+    if row["subscore"] is not None:
+        entry["subscore"] = row["subscore"]
+    return entry
+
+
+@router.get(
+    "/boards/{slug}/seasons", response=schemas.Seasons, auth=read, summary="List past seasons"
+)
+def list_seasons(request: HttpRequest, slug: str) -> dict[str, Any]:
+    """Archived seasons with their podiums."""
+    board = board_for(request, slug)
+    seasons = selectors.season_list(board)
+    check_etag(request, "seasons", seasons[0]["number"] if seasons else 0, len(seasons))
+    return {
+        "board": board.slug,
+        "seasons": [
+            season | {"podium": [_standing(row) for row in season["podium"]]} for season in seasons
+        ],
+    }
+
+
+@router.get(
+    "/boards/{slug}/seasons/{number}/standings",
+    response=schemas.Standings,
+    auth=read,
+    summary="Final standings of a season",
+)
+def season_standings(
+    request: HttpRequest,
+    slug: str,
+    number: Annotated[int, Field(ge=1, le=2**31 - 1)],
+    query: Query[queries.StandingsQuery],
+) -> dict[str, Any]:
+    """They never change any more. A page beyond the end is the last one."""
+    board = board_for(request, slug)
+    try:
+        found = selectors.season_page(board, number, page=query.page, per_page=query.limit)
+    except Season.DoesNotExist:
+        raise ApiError(404, "season_not_found", "There is no such past season.") from None
+    closed = found.season.closed_at
+    check_etag(request, "season", number, closed.timestamp() if closed else 0, found.total)
+    return {
+        "board": board.slug,
+        "season": number,
+        "name": found.season.name,
+        "page": found.page,
+        "pages": found.pages,
+        "total": found.total,
+        "entries": [_standing(row) for row in found.rows],
+    }
+
+
+@router.post(
+    "/boards/{slug}/seasons/close",
+    response=schemas.SeasonOut,
+    auth=admin,
+    summary="Close the running season",
+)
+@once
+def close_season(request: HttpRequest, slug: str, body: queries.CloseIn) -> HttpResponse:
+    """Archives it; answers when the final standings are stored."""
+    season = services.close_season(
+        board=board_for(request, slug, admin),
+        actor=caller_of(request).actor,
+        open_next=body.open_next,
+        number=body.season,
+    )
+    return reply(
+        {
+            "number": season.number,
+            "name": season.name,
+            "state": season.state,
+            "closed_at": season.closed_at,
+            "entries": season.entries,
+        }
+    )

@@ -1,0 +1,408 @@
+"""What the API answers, each with an example."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from ninja import Schema
+from pydantic import ConfigDict, Field
+
+Details = dict[str, str]
+
+
+def example(**values: Any) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"example": values})
+
+
+ENTRY = {"rank": 1, "player": "ada", "score": 9120.0, "details": {"name": "Ada", "country": "GB"}}
+NEXT = {"rank": 2, "player": "lin", "score": 8740.0, "details": {"name": "Lin", "country": "CN"}}
+
+
+class Problem(Schema):
+    """Every error, as application/problem+json (RFC 9457). `code` is stable, `detail` is for
+    people, `field` says which part of the request is meant."""
+
+    model_config = example(
+        type="about:blank",
+        title="Unprocessable Entity",
+        status=422,
+        code="invalid_value",
+        detail="Expected `float`, got `str`.",
+        field="score",
+    )
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    field: str | None = None
+
+
+# ---- entries -------------------------------------------------------------------------------------
+
+
+class Entry(Schema):
+    model_config = example(**ENTRY)
+    rank: int
+    player: str
+    score: float
+    subscore: float | None = Field(default=None, description="Only on boards that keep one.")
+    details: Details
+
+
+class EntryPage(Schema):
+    model_config = example(
+        board="summer-cup",
+        season=3,
+        window="season",
+        sequence=4182,
+        total=2,
+        entries=[ENTRY, NEXT],
+        next=None,
+    )
+    board: str
+    season: int | None
+    window: str
+    sequence: int = Field(description="How many changes the board has seen; grows with each.")
+    total: int = Field(description="Entries in all.")
+    entries: list[Entry]
+    next: str | None = Field(default=None, description="Cursor of the next page; null on the last.")
+
+
+class AmongEntry(Entry):
+    model_config = example(**ENTRY, board_rank=17)
+    board_rank: int = Field(description="The rank on the whole board.")
+
+
+class Among(Schema):
+    model_config = example(
+        board="summer-cup",
+        season=3,
+        window="season",
+        sequence=4182,
+        entries=[ENTRY | {"board_rank": 1}],
+        missing=["lin"],
+    )
+    board: str
+    season: int | None
+    window: str
+    sequence: int
+    entries: list[AmongEntry]
+    missing: list[str]
+
+
+class Bin(Schema):
+    low: float
+    high: float
+    count: int
+
+
+class Distribution(Schema):
+    model_config = example(
+        board="summer-cup",
+        season=3,
+        window="season",
+        sequence=4182,
+        bins=[{"low": 0.0, "high": 5000.0, "count": 12}, {"low": 5000.0, "high": 1e4, "count": 3}],
+    )
+    board: str
+    season: int | None
+    window: str
+    sequence: int
+    bins: list[Bin]
+
+
+# ---- players -------------------------------------------------------------------------------------
+
+
+class PlayerOut(Schema):
+    model_config = example(
+        board="summer-cup",
+        season=3,
+        window="season",
+        sequence=4182,
+        total=2,
+        percentile=100.0,
+        entry=ENTRY,
+        neighbours=[ENTRY, NEXT],
+    )
+    board: str
+    season: int | None
+    window: str
+    sequence: int
+    total: int
+    percentile: float = Field(description="The share of the board, in percent, equalled or beaten.")
+    entry: Entry
+    neighbours: list[Entry] = Field(description="In order, the player among them.")
+
+
+class Score(Schema):
+    """What a submission did. `rank` is null for a player who is hidden or was trimmed at once."""
+
+    model_config = example(
+        player="ada",
+        season=3,
+        rank=1,
+        score=9120.0,
+        previous_rank=4,
+        previous_score=7000.0,
+        changed=True,
+        sequence=4183,
+        trimmed=[],
+    )
+    player: str
+    season: int
+    rank: int | None
+    score: float | None
+    subscore: float | None = None
+    previous_rank: int | None
+    previous_score: float | None
+    changed: bool = Field(description="False when the score on the board stayed as it was.")
+    sequence: int
+    trimmed: list[str] = Field(description="Players who left the board by its size limit.")
+
+
+class RowError(Schema):
+    model_config = example(code="invalid_value", detail="Expected `float`.", field="3.score")
+    code: str
+    detail: str
+    field: str | None = None
+
+
+class RowRefused(Schema):
+    error: RowError
+
+
+class Bulk(Schema):
+    model_config = example(
+        accepted=1,
+        refused=1,
+        results=[
+            {
+                "player": "ada",
+                "season": 3,
+                "rank": 1,
+                "score": 9120.0,
+                "previous_rank": None,
+                "previous_score": None,
+                "changed": True,
+                "sequence": 4183,
+                "trimmed": [],
+            },
+            {
+                "error": {
+                    "code": "missing_field",
+                    "detail": "This field is missing.",
+                    "field": "1.score",
+                }
+            },
+        ],
+    )
+    accepted: int
+    refused: int
+    results: list[Score | RowRefused] = Field(description="One for each row, in order.")
+
+
+class HistoryEvent(Schema):
+    model_config = example(
+        at="2026-11-16T12:00:00Z", season=3, value=120.0, operator="sum", score=9120.0, rank=1
+    )
+    at: datetime
+    season: int
+    value: float | None
+    operator: str
+    score: float | None
+    rank: int | None
+
+
+class History(Schema):
+    model_config = example(
+        board="summer-cup",
+        player="ada",
+        events=[
+            {
+                "at": "2026-11-16T12:00:00Z",
+                "season": 3,
+                "value": 120.0,
+                "operator": "sum",
+                "score": 9120.0,
+                "rank": 1,
+            }
+        ],
+    )
+    board: str
+    player: str
+    events: list[HistoryEvent] = Field(description="Oldest first, as far as they are stored.")
+
+
+# ---- boards and seasons --------------------------------------------------------------------------
+
+
+class SeasonNow(Schema):
+    number: int
+    state: str
+    opens: datetime | None
+    closes: datetime | None
+
+
+class BoardOut(Schema):
+    model_config = example(
+        slug="summer-cup",
+        name="Summer Cup",
+        description="The one that counts.",
+        visibility="public",
+        order="desc",
+        operator="best",
+        ties="earliest",
+        ranking="ordinal",
+        subscore=None,
+        max_entries=None,
+        lowest_score=0.0,
+        highest_score=None,
+        largest_step=None,
+        windows=["day", "week"],
+        groups=["country"],
+        time_zone="Europe/Berlin",
+        unit="pts",
+    )
+    slug: str
+    name: str
+    description: str
+    visibility: str
+    order: str
+    operator: str
+    ties: str
+    ranking: str
+    subscore: str | None
+    max_entries: int | None
+    lowest_score: float | None
+    highest_score: float | None
+    largest_step: float | None
+    windows: list[str]
+    groups: list[str]
+    time_zone: str
+    unit: str
+
+
+class BoardNow(BoardOut):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                **BoardOut.model_config["json_schema_extra"]["example"],  # type: ignore[index,dict-item]
+                "season": {
+                    "number": 3,
+                    "state": "open",
+                    "opens": "2026-11-01T00:00:00Z",
+                    "closes": None,
+                },
+                "size": 1200,
+                "online": 17,
+                "sequence": 4182,
+            }
+        }
+    )
+    season: SeasonNow | None
+    size: int
+    online: int
+    sequence: int
+
+
+class Boards(Schema):
+    boards: list[BoardOut]
+
+
+class PastSeason(Schema):
+    model_config = example(
+        number=2,
+        name="October 2026",
+        opens="2026-10-01T00:00:00Z",
+        closed_at="2026-11-01T00:00:00Z",
+        entries=840,
+        podium=[ENTRY],
+    )
+    number: int
+    name: str
+    opens: datetime
+    closed_at: datetime | None
+    entries: int
+    podium: list[Entry]
+
+
+class Seasons(Schema):
+    board: str
+    seasons: list[PastSeason] = Field(description="Archived seasons, newest first.")
+
+
+class Standings(Schema):
+    model_config = example(
+        board="summer-cup",
+        season=2,
+        name="October 2026",
+        page=1,
+        pages=9,
+        total=840,
+        entries=[ENTRY],
+    )
+    board: str
+    season: int
+    name: str
+    page: int
+    pages: int
+    total: int
+    entries: list[Entry]
+
+
+class SeasonOut(Schema):
+    model_config = example(
+        number=3,
+        name="November 2026",
+        state="closed",
+        closed_at="2026-11-16T12:00:00Z",
+        entries=900,
+    )
+    number: int
+    name: str
+    state: str
+    closed_at: datetime | None
+    entries: int
+
+
+class Presence(Schema):
+    model_config = example(board="summer-cup", online=17, players=["ada", "lin"])
+    board: str
+    online: int
+    players: list[str] = Field(description="Those who show themselves, at most 100.")
+
+
+class Removed(Schema):
+    model_config = example(removed=True)
+    removed: bool
+
+
+class Done(Schema):
+    model_config = example(done=True)
+    done: bool
+
+
+# ---- places --------------------------------------------------------------------------------------
+
+
+class LocationOut(Schema):
+    model_config = example(player="ada", lat=52.52, lon=13.4, expires="2026-12-16T12:00:00Z")
+    player: str
+    lat: float
+    lon: float
+    expires: datetime
+
+
+class NearbyEntry(Entry):
+    model_config = example(**ENTRY, distance=1.2)
+    distance: float
+
+
+class Nearby(Schema):
+    model_config = example(board="summer-cup", unit="km", entries=[ENTRY | {"distance": 1.2}])
+    board: str
+    unit: str
+    entries: list[NearbyEntry]

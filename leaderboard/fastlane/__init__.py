@@ -1,0 +1,1 @@
+"""Score submission and the hot reads, served before Django."""

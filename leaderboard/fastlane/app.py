@@ -1,0 +1,217 @@
+"""The fast lane: a native ASGI application before Django, for the few operations that are hot.
+
+What it does not know goes on to Django unchanged: other addresses and methods, unknown hosts,
+plain HTTP where HTTPS is required. So there is one place where each of those is decided.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
+from weakref import WeakKeyDictionary
+
+from django.conf import settings
+from django.http.request import split_domain_port, validate_host
+
+from config.access import BODY_TOO_LARGE
+from config.redis import OUTAGE_ERRORS
+from leaderboard.api import answers, limits
+from leaderboard.api.errors import ApiError, body_too_large
+from leaderboard.engine import LeaderboardError
+from leaderboard.fastlane import operations
+from leaderboard.fastlane.errors import as_api_error
+from leaderboard.fastlane.http import (
+    QUOTED,
+    Answer,
+    Headers,
+    Request,
+    encoded_headers,
+    problem_answer,
+)
+from leaderboard.fastlane.operations import Lane
+from leaderboard.services.errors import ServiceError
+from ratelimit import whose
+
+logger = logging.getLogger("rostrum.fastlane")
+
+PREFIX = b"/api/v1/boards/"
+
+Read = Callable[[Lane, Request], Awaitable[Answer]]
+Write = Callable[[Lane, Request, bytes], Awaitable[Answer]]
+
+# By method and the parts of the address that are fixed; the others are names.
+_READS: dict[tuple[int, bytes, bytes], Read] = {
+    (2, b"entries", b""): operations.read_entries,
+    (4, b"entries", b"around"): operations.read_around,
+    (3, b"players", b""): operations.read_player,
+}
+_WRITES: dict[tuple[int, bytes, bytes], Write] = {
+    (2, b"scores", b""): operations.submit_score,
+    (3, b"scores", b"bulk"): operations.submit_scores,
+}
+
+_lanes: WeakKeyDictionary[asyncio.AbstractEventLoop, Lane] = WeakKeyDictionary()
+
+
+def lane() -> Lane:
+    """The running event loop's."""
+    loop = asyncio.get_running_loop()
+    found = _lanes.get(loop)
+    if found is None:
+        found = _lanes[loop] = Lane()
+    return found
+
+
+def find(method: str, segments: list[bytes]) -> tuple[Read | None, Write | None]:
+    """The operation at this address, if it is one of the lane's."""
+    count = len(segments)
+    if count < 2:
+        return None, None
+    # A player's name stands third, but so do `around` and `bulk`.
+    fixed = segments[2] if count > 2 and segments[1] != b"players" else b""
+    place = (count, segments[1], fixed)
+    if method == "GET":
+        return _READS.get(place), None
+    if method == "POST":
+        return None, _WRITES.get(place)
+    return None, None
+
+
+class FastLane:
+    """ASGI: serves what it knows, hands the rest to `application`."""
+
+    def __init__(self, application: Any) -> None:
+        self.application = application
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith("/api/"):
+            await self.application(scope, receive, send)
+            return
+        path: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
+        if path.startswith(PREFIX):
+            segments = path[len(PREFIX) :].split(b"/")
+            read, write = find(scope["method"], segments)
+            headers = dict(scope["headers"])
+            if (read or write) and _is_ours(headers, scope["scheme"]):
+                request = _request(scope, path, segments, headers)
+                answer = await self._answer(scope, receive, request, read, write)
+                if answer is not None:
+                    await _send(send, answer, headers)
+                return
+            if b"%2F" in path or b"%2f" in path:
+                # Django would take a slash inside a name for one between two names.
+                scope = scope | {"path": path.decode("latin-1"), QUOTED: True}
+        await self.application(scope, receive, send)
+
+    async def _answer(
+        self, scope: Any, receive: Any, request: Request, read: Read | None, write: Write | None
+    ) -> Answer | None:
+        body = b""
+        if write is not None:
+            received = await _body(receive)
+            if received is None:
+                return None  # the client left before it had said everything
+            body = received
+            if scope.get(BODY_TOO_LARGE):
+                return problem_answer(body_too_large())
+        return await respond(lane(), request, read, write, body)
+
+
+async def respond(
+    here: Lane, request: Request, read: Read | None, write: Write | None, body: bytes
+) -> Answer:
+    """The operation's answer, whatever happens."""
+    try:
+        try:
+            if write is not None:
+                return await write(here, request, body)
+            assert read is not None
+            return await read(here, request)
+        except (ApiError, LeaderboardError, ServiceError) as error:
+            return problem_answer(await _charged(request, as_api_error(error)))
+    except OUTAGE_ERRORS as error:
+        logger.warning("Redis does not answer", extra={"error": type(error).__name__})
+        return problem_answer(limits.unavailable())
+    except Exception:
+        logger.exception("the fast lane failed")
+        return problem_answer(
+            ApiError(500, "server_error", "Something went wrong on our side. It has been logged.")
+        )
+
+
+async def _charged(request: Request, error: ApiError) -> ApiError:
+    """What was refused before its limits were asked counts too: guessing must not be free."""
+    if request.charged or request.caller is None:
+        return error
+    request.charged = True
+    decision = await limits.acharge(request.caller)
+    return error if decision.allowed else limits.refusal(decision)
+
+
+def _request(
+    scope: Any, path: bytes, segments: list[bytes], headers: dict[bytes, bytes]
+) -> Request:
+    query: bytes = scope["query_string"]
+    peer = scope.get("client") or ("", 0)
+    forwarded = ""
+    if settings.TRUSTED_PROXIES:
+        values = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+        forwarded = b",".join(values).decode("latin-1")
+    return Request(
+        scope["method"],
+        segments,
+        path + b"?" + query if query else path,
+        query,
+        headers,
+        whose.client_address(peer[0], forwarded),
+    )
+
+
+def _is_ours(headers: dict[bytes, bytes], scheme: str) -> bool:
+    return _is_welcome(headers.get(b"host", b""), scheme, headers.get(b"x-forwarded-proto", b""))
+
+
+@lru_cache(maxsize=256)
+def _is_welcome(host: bytes, scheme: str, forwarded_scheme: bytes) -> bool:
+    """Whether Django would serve this host over this scheme; if not, Django says so."""
+    domain, _ = split_domain_port(host.decode("latin-1").lower())
+    if not domain or not validate_host(domain, settings.ALLOWED_HOSTS):
+        return False
+    if not settings.SECURE_SSL_REDIRECT or scheme == "https":
+        return True
+    trusted = settings.SECURE_PROXY_SSL_HEADER
+    return trusted is not None and forwarded_scheme.decode("latin-1") == trusted[1]
+
+
+async def _body(receive: Any) -> bytes | None:
+    message = await receive()
+    if message["type"] != "http.request":
+        return None
+    if not message.get("more_body"):
+        body: bytes = message.get("body", b"")
+        return body
+    parts = [message.get("body", b"")]
+    while message.get("more_body"):
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        parts.append(message.get("body", b""))
+    return b"".join(parts)
+
+
+async def _send(send: Any, answer: Answer, headers: dict[bytes, bytes]) -> None:
+    out: Headers = answer.headers
+    out.append((b"x-content-type-options", b"nosniff"))
+    if settings.API_ORIGINS:
+        origin = headers.get(b"origin")
+        out += encoded_headers(
+            answers.origin_headers(None if origin is None else origin.decode("latin-1"))
+        )
+    if answer.status != 304:
+        out.append((b"content-length", str(len(answer.body)).encode()))
+    await send({"type": "http.response.start", "status": answer.status, "headers": out})
+    await send({"type": "http.response.body", "body": answer.body, "more_body": False})

@@ -1,0 +1,89 @@
+"""Boards as the fast lane knows them: looked up in SQL every other second, not for every call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from time import monotonic
+from weakref import WeakKeyDictionary
+
+from asgiref.sync import sync_to_async
+
+from leaderboard.api.errors import board_not_found
+from leaderboard.engine import AsyncRedisLeaderboard
+from leaderboard.models import Board
+
+REMEMBER = 2.0  # seconds that a change of a board's rules may take to be known here
+MOST_REMEMBERED = 10_000
+
+
+class Card:
+    """A board, and its engine for the season seen last."""
+
+    __slots__ = ("_engine", "_season", "board", "until", "version")
+
+    def __init__(self, board: Board, until: float) -> None:
+        self.board = board
+        self.until = until
+        # Part of every ETag: other rules make other answers of the same entries.
+        self.version = format(int(board.updated_at.timestamp() * 1e6), "x")
+        self._season = 0
+        self._engine: AsyncRedisLeaderboard | None = None
+
+    @property
+    def season(self) -> int:
+        """0 until it was asked for."""
+        return self._season
+
+    async def engine(self, season: int) -> AsyncRedisLeaderboard:
+        if self._engine is None or season != self._season:
+            self._engine = await self.board.async_engine(season)
+            self._season = season
+        return self._engine
+
+
+class Cards:
+    """The boards of one event loop: engines hold its connections."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._cards: dict[str, Card] = {}
+        self._loading: dict[str, asyncio.Future[Board | None]] = {}
+
+    async def get(self, slug: str) -> Card:
+        card = self._cards.get(slug)
+        if card is not None and self._clock() < card.until:
+            return card
+        asked = self._clock()
+        board = await self._load(slug)
+        if board is None:
+            self._cards.pop(slug, None)
+            raise board_not_found()
+        card = self._cards.get(slug)
+        if card is not None and card.board.updated_at == board.updated_at:
+            card.until = asked + REMEMBER  # keeps its engine
+            return card
+        if len(self._cards) >= MOST_REMEMBERED:
+            del self._cards[next(iter(self._cards))]
+        card = self._cards[slug] = Card(board, asked + REMEMBER)
+        return card
+
+    async def _load(self, slug: str) -> Board | None:
+        """However many ask at once, SQL is asked once."""
+        loading = self._loading.get(slug)
+        if loading is None:
+            loading = asyncio.ensure_future(sync_to_async(_find)(slug))
+            self._loading[slug] = loading
+            loading.add_done_callback(lambda _: self._loading.pop(slug, None))
+        return await asyncio.shield(loading)
+
+
+def _find(slug: str) -> Board | None:
+    return Board.objects.filter(slug=slug).first()
+
+
+_cards: WeakKeyDictionary[asyncio.AbstractEventLoop, Cards] = WeakKeyDictionary()
+
+
+def cards() -> Cards:
+    return _cards.setdefault(asyncio.get_running_loop(), Cards())

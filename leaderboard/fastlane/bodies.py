@@ -1,0 +1,119 @@
+"""The bodies of score submissions: their shape for the decoder and for the OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from leaderboard.api import codecs
+from leaderboard.api.errors import ApiError
+from leaderboard.engine import Submission
+
+MOST_ROWS = 10_000
+
+Value = str | int | float | bool
+
+
+class ScoreIn(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """One score of one player."""
+
+    player: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=256,
+            description="The player's id, as your game has it: any text of up to 256 bytes.",
+        ),
+    ]
+    score: Annotated[float, Meta(description="Any finite number.")]
+    operator: Annotated[
+        Literal["set", "best", "sum"] | UnsetType,
+        Meta(description="Instead of what the board does by itself."),
+    ] = UNSET
+    subscore: Annotated[
+        float | UnsetType | None,
+        Meta(description="Decides between equal scores, on boards that keep one."),
+    ] = UNSET
+    details: Annotated[
+        dict[str, Value] | UnsetType | None,
+        Meta(description="Name, country, team, avatar or whatever you show; up to 32."),
+    ] = UNSET
+
+    def names(self) -> int:
+        """How many names the JSON had, those of the details included."""
+        count = 2
+        if self.operator is not UNSET:
+            count += 1
+        if self.subscore is not UNSET:
+            count += 1
+        if self.details is not UNSET:
+            count += 1 + len(self.details or ())
+        return count
+
+    def submission(self, idempotency_key: str | None, source: str) -> Submission:
+        return Submission(
+            self.player,
+            self.score,
+            None if self.operator is UNSET else self.operator,
+            None if self.subscore is UNSET else self.subscore,
+            None if self.details is UNSET else self.details,
+            idempotency_key,
+            source,
+        )
+
+
+_score = msgspec.json.Decoder(ScoreIn)
+_rows = msgspec.json.Decoder(list[msgspec.Raw])
+
+Row = ScoreIn | ApiError
+
+
+def read_score(body: bytes) -> ScoreIn:
+    score = codecs.decode(_score, body)
+    codecs.refuse_repeated_names(body, score.names())
+    return score
+
+
+def read_rows(body: bytes, *, lines: bool) -> list[Row]:
+    """The rows of a bulk submission, each what it says or why it cannot be: JSON array or NDJSON.
+
+    The body as a whole is refused when it is not JSON, empty, or too long.
+    """
+    if lines:
+        parts = [line for _, line in codecs.ndjson_lines(body)]
+    else:
+        parts = [bytes(raw) for raw in codecs.decode(_rows, body)]
+    if not parts:
+        raise ApiError(422, "no_rows", "There are no rows in the body.")
+    if len(parts) > MOST_ROWS:
+        raise ApiError(
+            422, "too_many_rows", f"There are {len(parts)} rows; {MOST_ROWS} fit into one request."
+        )
+    return [_read_row(part, number) for number, part in enumerate(parts)]
+
+
+def _read_row(part: bytes, number: int) -> Row:
+    prefix = str(number)
+    try:
+        score = codecs.decode(_score, part, prefix)
+        codecs.refuse_repeated_names(part, score.names(), prefix)
+    except ApiError as error:
+        return error
+    return score
+
+
+EXAMPLE: dict[str, Any] = {
+    "player": "ada",
+    "score": 9120,
+    "details": {"name": "Ada", "country": "GB"},
+}
+
+
+def schemas() -> tuple[dict[str, Any], dict[str, Any]]:
+    """How a submission looks in the OpenAPI document, and the components it refers to."""
+    (schema,), components = msgspec.json.schema_components(
+        [ScoreIn], ref_template="#/components/schemas/{name}"
+    )
+    return schema, components

@@ -1,0 +1,42 @@
+"""Refusals of the engine and the services, as the API says them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from config.redis import OUTAGE_ERRORS
+from leaderboard.api.errors import ApiError
+from leaderboard.api.limits import unavailable
+from leaderboard.engine import LeaderboardError
+from leaderboard.services.errors import ServiceError
+
+# By code, where 422 would not say it.
+_STATUS = {
+    "unknown_player": 404,
+    "player_banned": 403,
+    "season_closed": 409,
+    "season_overlap": 409,
+    "season_moved": 409,
+    "rows_refused": 422,
+}
+# The API says `player` and `details` where the engine says `user_id` and `metadata`.
+_FIELDS = {"user_id": "player", "metadata": "details", "user_ids": "players", "count": "limit"}
+
+
+def as_api_error(error: Exception, prefix: str = "") -> ApiError:
+    """The refusal that a caller gets; anything unexpected is raised as it is."""
+    if isinstance(error, ApiError):
+        return error
+    if isinstance(error, OUTAGE_ERRORS):
+        return unavailable()
+    if isinstance(error, LeaderboardError | ServiceError):
+        field = _FIELDS.get(error.field, error.field)
+        path = f"{prefix}.{field}" if prefix and field else field or prefix
+        return ApiError(_STATUS.get(error.code, 422), error.code, str(error), field=path or None)
+    raise error
+
+
+def row_error(error: Exception, number: int) -> dict[str, Any]:
+    """One row's refusal inside a bulk answer."""
+    refusal = as_api_error(error, str(number))
+    return {"error": {"code": refusal.code, "detail": refusal.detail, "field": refusal.field}}

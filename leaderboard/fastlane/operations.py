@@ -1,0 +1,233 @@
+"""The operations that the fast lane serves. Ninja documents them and, where no lane stands before
+Django, calls the same functions."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl
+
+from ninja import Schema
+from pydantic import ValidationError
+
+from leaderboard.api import answers, callers, idempotency
+from leaderboard.api.callers import Caller
+from leaderboard.api.errors import ApiError
+from leaderboard.api.queries import AroundQuery, PageQuery, PlayerQuery
+from leaderboard.api.validation import invalid_query
+from leaderboard.engine import AsyncRedisLeaderboard, together
+from leaderboard.engine.together import Question
+from leaderboard.fastlane import bodies, reads, scores
+from leaderboard.fastlane.boards import Card, Cards
+from leaderboard.fastlane.gather import Gather
+from leaderboard.fastlane.http import Answer, Headers, Request, decoded
+from leaderboard.fastlane.reads import Kept, Place, Read, Reads
+from leaderboard.fastlane.scores import Once, Scores, Seat
+from ratelimit import headers as limit_headers
+from ratelimit.decision import Decision
+
+Q = TypeVar("Q", bound=Schema)
+
+JSON: tuple[bytes, bytes] = (b"content-type", b"application/json")
+NO_STORE: tuple[bytes, bytes] = (b"cache-control", b"no-store")
+# Whoever keeps it must ask whether it still holds; with the ETag that costs nearly nothing.
+REVALIDATE: tuple[bytes, bytes] = (b"cache-control", b"private, no-cache")
+VARY: tuple[bytes, bytes] = (b"vary", b"Accept-Encoding, Authorization")
+
+
+class Lane:
+    """What belongs to one event loop: boards, flights, answers."""
+
+    def __init__(self) -> None:
+        self.cards = Cards()
+        self.reads = Reads()
+        self.reading: Gather[tuple[Caller, Read]] = Gather(self.reads.fly, abreast=2)
+        self._submitting: dict[str, tuple[Scores, Gather[Seat]]] = {}
+
+    def submitting(self, card: Card) -> Gather[Seat]:
+        """The flights to one board; boards do not wait for each other."""
+        slug = card.board.slug
+        if slug not in self._submitting:
+            flights = Scores()
+            self._submitting[slug] = (flights, Gather(flights.fly, abreast=2))
+        flights, gather = self._submitting[slug]
+        flights.card = card
+        return gather
+
+
+async def admitted(lane: Lane, request: Request, scope: str) -> tuple[Caller, Card]:
+    """The caller and the board, when the one may do this with the other."""
+    caller = callers.keyring.remembered(request.headers.get(b"authorization", b""))
+    if caller is None:
+        caller = await callers.aidentify(request.headers.get(b"authorization"), request.address)
+    request.caller = caller
+    callers.check(caller)
+    if scope != callers.READ:
+        callers.check_scope(caller, scope)
+    card = await lane.cards.get(decoded(request.segments[0], "board"))
+    callers.check_board(caller, card.board, scope)
+    return caller, card
+
+
+# ---- writes --------------------------------------------------------------------------------------
+
+
+async def submit_score(lane: Lane, request: Request, body: bytes) -> Answer:
+    caller, card = await admitted(lane, request, callers.SUBMIT)
+    once = _once(request, caller, body)
+    score = bodies.read_score(body)
+    submission = score.submission(once.key if once else None, caller.source)
+    request.charged = True
+    decision, result = await lane.submitting(card).add(Seat(caller, submission, once))
+    return _written(scores.shown(result), decision, replayed=result.replayed)
+
+
+async def submit_scores(lane: Lane, request: Request, body: bytes) -> Answer:
+    caller, card = await admitted(lane, request, callers.SUBMIT)
+    once = _once(request, caller, body)
+    kind = request.header(b"content-type")
+    rows = bodies.read_rows(body, lines="ndjson" in kind or "jsonl" in kind)
+    atomic = dict(parse_qsl(request.query.decode("latin-1"))).get("atomic", "false")
+    if atomic not in ("true", "false"):
+        raise ApiError(422, "invalid_value", "Expected true or false.", field="atomic")
+    request.charged = True
+    decision, answer, replayed = await scores.submit_rows(
+        card, caller, rows, once, all_or_nothing=atomic == "true"
+    )
+    return _written(answer, decision, replayed=replayed)
+
+
+def _once(request: Request, caller: Caller, body: bytes) -> Once | None:
+    key = request.headers.get(b"idempotency-key")
+    if key is None:
+        return None
+    return Once.of(caller, idempotency.checked(key.decode("latin-1")), request.target, body)
+
+
+def _written(value: dict[str, Any], decision: Decision, *, replayed: bool) -> Answer:
+    headers = [JSON, NO_STORE]
+    add_limits(headers, decision)
+    if replayed:
+        headers.append((b"idempotency-replayed", b"true"))
+    return Answer(200, headers, answers.encode_json(value))
+
+
+# ---- reads ---------------------------------------------------------------------------------------
+
+
+async def read_entries(lane: Lane, request: Request) -> Answer:
+    caller, card = await admitted(lane, request, callers.READ)
+    query = _query(PageQuery, request)
+    offset = query.offset if query.cursor is None else read_cursor(query.cursor)
+
+    def ask(board: AsyncRedisLeaderboard) -> Sequence[Question[Any]]:
+        return [together.page(board, offset, query.limit), together.size(board)]
+
+    def build(place: Place, found: Sequence[Any]) -> dict[str, Any]:
+        entries, size = found
+        end = offset + len(entries)
+        return reads.entry_page(place, size, entries, cursor(end) if end < size else None)
+
+    read = Read(request.target, card, query.window, query.period, ask, build)
+    return await _read(lane, request, caller, read)
+
+
+async def read_around(lane: Lane, request: Request) -> Answer:
+    caller, card = await admitted(lane, request, callers.READ)
+    query = _query(AroundQuery, request)
+    player = decoded(request.segments[3], "player")
+
+    def ask(board: AsyncRedisLeaderboard) -> Sequence[Question[Any]]:
+        return [together.around(board, player, query.count), together.size(board)]
+
+    def build(place: Place, found: Sequence[Any]) -> dict[str, Any]:
+        entries, size = found
+        if not entries:
+            raise reads.player_not_found()
+        return reads.entry_page(place, size, entries)
+
+    read = Read(request.target, card, query.window, query.period, ask, build)
+    return await _read(lane, request, caller, read)
+
+
+async def read_player(lane: Lane, request: Request) -> Answer:
+    caller, card = await admitted(lane, request, callers.READ)
+    query = _query(PlayerQuery, request)
+    player = decoded(request.segments[2], "player")
+
+    def ask(board: AsyncRedisLeaderboard) -> Sequence[Question[Any]]:
+        return [
+            together.entry(board, player),
+            together.percentile(board, player),
+            together.size(board),
+            together.around(board, player, 2 * query.neighbours + 1),
+        ]
+
+    def build(place: Place, found: Sequence[Any]) -> dict[str, Any]:
+        entry, percentile, size, neighbours = found
+        if entry is None or percentile is None:
+            raise reads.player_not_found()
+        return {
+            **place.head(),
+            "total": size,
+            "percentile": percentile,
+            "entry": reads.entry(entry),
+            "neighbours": [reads.entry(one) for one in neighbours] if query.neighbours else [],
+        }
+
+    read = Read(request.target, card, query.window, query.period, ask, build)
+    return await _read(lane, request, caller, read)
+
+
+async def _read(lane: Lane, request: Request, caller: Caller, read: Read) -> Answer:
+    request.charged = True
+    decision, kept = await lane.reading.add((caller, read))
+    headers: Headers = [REVALIDATE, VARY, (b"etag", kept.etag.encode())]
+    add_limits(headers, decision)
+    wanted = request.headers.get(b"if-none-match")
+    if wanted is not None and answers.matches(wanted.decode("latin-1"), kept.etag):
+        return Answer(304, headers, b"")
+    headers.append(JSON)
+    return Answer(200, headers, _smaller(request, headers, kept))
+
+
+def _smaller(request: Request, headers: Headers, kept: Kept) -> bytes:
+    if len(kept.body) < answers.WORTH_COMPRESSING:
+        return kept.body
+    encoding = answers.chosen_encoding(request.header(b"accept-encoding"))
+    if not encoding:
+        return kept.body
+    headers.append((b"content-encoding", encoding.encode()))
+    return kept.compressed(encoding)
+
+
+def _query(schema: type[Q], request: Request) -> Q:
+    if not request.query:
+        return schema()
+    values = dict(parse_qsl(request.query.decode("latin-1"), keep_blank_values=True))
+    try:
+        return schema.model_validate(values)
+    except ValidationError as error:
+        raise invalid_query(error.errors()) from None
+
+
+def cursor(offset: int) -> str:
+    return urlsafe_b64encode(b"o%d" % offset).decode().rstrip("=")
+
+
+def read_cursor(text: str) -> int:
+    try:
+        raw = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        if raw[:1] != b"o" or not raw[1:].isdigit():
+            raise ValueError(text)
+        return min(int(raw[1:]), 2**53 - 1)
+    except ValueError:
+        raise ApiError(
+            422, "invalid_cursor", "Take the cursor from `next` of another page.", field="cursor"
+        ) from None
+
+
+def add_limits(headers: Headers, decision: Decision) -> None:
+    for name, value in limit_headers.values([decision]).items():
+        headers.append((name.lower().encode(), value.encode()))

@@ -1,0 +1,75 @@
+"""Calls to the whole web application in this process and thread, so that a test's transaction holds
+for both sides."""
+
+import json as jsonlib
+
+import httpx
+from asgiref.sync import async_to_sync
+from django.conf import settings
+from django.core.handlers.asgi import ASGIHandler
+
+from config.access import AccessLog, BodyLimit
+from config.redis import close_async_redis
+from leaderboard.api.callers import keyring
+from leaderboard.fastlane.app import FastLane
+from leaderboard.models import ApiKey
+
+
+class SameThreadHandler(ASGIHandler):
+    """Django's handler without a thread of its own."""
+
+    async def __call__(self, scope, receive, send):
+        await self.handle(scope, receive, send)
+
+
+def application():
+    return AccessLog(BodyLimit(FastLane(SameThreadHandler()), settings.LARGEST_BODY))
+
+
+class Api:
+    """`api.get("boards/cup")`; `api.as_(token)` sends a key along."""
+
+    def __init__(self, token=None):
+        self.token = token
+        self.app = application()
+
+    def as_(self, token):
+        return Api(token)
+
+    def get(self, path, **options):
+        return self.call("GET", path, **options)
+
+    def post(self, path, json=None, **options):
+        return self.call("POST", path, json=json, **options)
+
+    def call(self, method, path, *, json=None, body=None, headers=None):
+        return self.together([(method, path, json, body, headers)])[0]
+
+    def together(self, calls):
+        """Several calls at the same time, on one event loop."""
+        return async_to_sync(self._together)(calls)
+
+    async def _together(self, calls):
+        import asyncio
+
+        transport = httpx.ASGITransport(app=self.app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            try:
+                return await asyncio.gather(*[self._send(client, *call) for call in calls])
+            finally:
+                await close_async_redis()
+
+    async def _send(self, client, method, path, json=None, body=None, headers=None):
+        headers = dict(headers or {})
+        if self.token is not None:
+            headers.setdefault("Authorization", f"Bearer {self.token}")
+        if json is not None:
+            body = jsonlib.dumps(json).encode()
+            headers.setdefault("Content-Type", "application/json")
+        return await client.request(method, f"/api/v1/{path}", content=body, headers=headers)
+
+
+def make_key(*scopes, **values):
+    values = {"all_boards": True} | values
+    keyring.forget()
+    return ApiKey.make("Test", list(scopes or ("read", "submit")), **values)[1]
