@@ -13,12 +13,12 @@ def state(policy: str, caller: str, position: int, algorithm: str) -> str:
 
 
 def blocks() -> str:
-    """sorted set: `policy:caller` by when its block ends; TTL the last end; written by staff."""
+    """sorted set: `policy:caller`, scored by when its block ends; TTL a year; written by staff."""
     return "rl:blocks"
 
 
 def changes() -> str:
-    """string: counts what staff changed; TTL none, since processes compare it; written by staff."""
+    """string: a new value with each reset, block and unblock; TTL one day; written by staff."""
     return "rl:changes"
 
 

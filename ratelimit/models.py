@@ -6,7 +6,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from ratelimit import policies, sentence
+from ratelimit import policies
 from ratelimit.policy import PolicyError
 
 
@@ -35,12 +35,11 @@ class PolicyOverride(models.Model):
         return f"{self.policy}: {self.sentence}"
 
     def clean(self) -> None:
-        if self.policy not in policies.names():
-            raise ValidationError({"policy": _("The settings know no policy of this name.")})
         try:
-            changed = sentence.parse(
-                self.policy, self.sentence, base=policies.configured(self.policy)
-            )
-            policies.check_names(changed)
+            policies.overridden(self.policy, self.sentence)
+        except policies.UnknownPolicyError:
+            known = ", ".join(policies.names())
+            message = _("The settings know no such policy, only %(known)s.") % {"known": known}
+            raise ValidationError({"policy": message}) from None
         except PolicyError as error:
-            raise ValidationError({"sentence": str(error)}) from error
+            raise ValidationError({"sentence": str(error)}) from None

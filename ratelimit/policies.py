@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ from django.utils.module_loading import import_string
 from config.errors import ConfigurationError
 from ratelimit import sentence, whose
 from ratelimit.policy import Policy, PolicyError
+
+logger = logging.getLogger("rostrum.ratelimit")
 
 
 class UnknownPolicyError(LookupError):
@@ -63,30 +66,42 @@ def check_names(policy: Policy) -> None:
 
 
 def override(sentences: Mapping[str, str]) -> None:
-    """Put overrides in force; names that the settings do not know are left aside."""
+    """Put overrides in force. One that no longer fits its policy is left aside, and logged."""
     global _in_force
-    changed = {
-        name: sentence.parse(name, text, base=_configured[name])
-        for name, text in sentences.items()
-        if name in _configured
-    }
+    changed = {}
+    for name, text in sentences.items():
+        try:
+            changed[name] = overridden(name, text)
+        except (PolicyError, UnknownPolicyError) as error:
+            # It was checked when it was saved; a new release may know other policies.
+            logger.warning("override left aside", extra={"policy": name, "reason": str(error)})
     _in_force = _configured | changed
+
+
+def overridden(name: str, text: str) -> Policy:
+    """The configured policy with what an override says. Raises PolicyError."""
+    policy = sentence.parse(name, text, base=configured(name))
+    check_names(policy)
+    return policy
 
 
 def get(name: str) -> Policy:
     """The policy in force under this name."""
-    try:
-        return _in_force[name]
-    except KeyError:
-        raise UnknownPolicyError(
-            f"{name!r} is not in RATE_LIMITS; known: {', '.join(_in_force)}."
-        ) from None
+    return _find(name, _in_force)
 
 
 def configured(name: str) -> Policy:
     """The policy as the settings have it."""
-    return _configured[name]
+    return _find(name, _configured)
 
 
 def names() -> list[str]:
     return list(_configured)
+
+
+def _find(name: str, known: Mapping[str, Policy]) -> Policy:
+    try:
+        return known[name]
+    except KeyError:
+        message = f"{name!r} is not in RATE_LIMITS; known: {', '.join(known)}."
+        raise UnknownPolicyError(message) from None

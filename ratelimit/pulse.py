@@ -20,7 +20,6 @@ from django.db import DatabaseError, connection
 
 from config.redis import OUTAGE_ERRORS, get_redis
 from ratelimit import keys, metrics, policies
-from ratelimit.policy import PolicyError
 
 logger = logging.getLogger("rostrum.ratelimit")
 
@@ -32,8 +31,10 @@ CALLERS_TTL = 2 * 3600
 
 _blocks: dict[str, float] = {}
 _changes: bytes | None = None
+_overrides: dict[str, str] = {}
 _running = False
 _starting = threading.Lock()
+_stopping = threading.Event()
 
 
 def start() -> None:
@@ -56,7 +57,6 @@ os.register_at_fork(after_in_child=_forked)
 
 
 def _beat() -> None:
-    wake = threading.Event()
     while True:
         try:
             once()
@@ -64,7 +64,8 @@ def _beat() -> None:
             logger.exception("the pulse of the rate limits failed")
         finally:
             connection.close()
-        wake.wait(settings.RATE_LIMIT_PULSE)
+        if _stopping.wait(settings.RATE_LIMIT_PULSE):
+            return
 
 
 def once() -> None:
@@ -109,14 +110,17 @@ def take_over_blocks() -> None:
 
 
 def take_over_overrides() -> None:
+    """Put the overrides in force that the database has now."""
+    global _overrides
+    from ratelimit.guard import shield
     from ratelimit.models import PolicyOverride
 
-    sentences = dict(PolicyOverride.objects.filter(active=True).values_list("policy", "sentence"))
-    try:
-        policies.override(sentences)
-    except PolicyError:
-        # Checked when saved; a new release may have changed the policy below it.
-        logger.exception("an override of a rate limit is not valid")
+    found = dict(PolicyOverride.objects.filter(active=True).values_list("policy", "sentence"))
+    if found == _overrides:
+        return
+    _overrides = found
+    policies.override(found)
+    shield.clear()
 
 
 # ---- what was counted ----------------------------------------------------------------------------
@@ -148,6 +152,6 @@ def _add_callers(pipe: Any, key: str, counter: Any) -> None:
 
 
 def forget() -> None:
-    """Know of no block and no change; for tests."""
-    global _blocks, _changes
-    _blocks, _changes = {}, None
+    """Know of no block, change or override; for tests."""
+    global _blocks, _changes, _overrides
+    _blocks, _changes, _overrides = {}, None, {}

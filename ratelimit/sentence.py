@@ -36,7 +36,10 @@ def parse(name: str, sentence: str, base: Policy | None = None) -> Policy:
     Raises PolicyError, whose message holds the words at fault.
     """
     first, *clauses = [" ".join(clause.split()) for clause in sentence.split(",")]
-    limits_text, by_word, by_text = f"{first} ".partition(" by ")
+    limits_text, by_word, by_text = f" {first} ".partition(" by ")
+    if base is not None and not by_word and not first[:1].isdigit():
+        # An override may begin with what it changes: "shadow", "closed on failure".
+        limits_text, clauses = "", [first, *clauses]
     policy = base or Policy(name, limits=(Limit(1, 1),))
     said_limits = list(_limits(limits_text.strip()))
     if not said_limits and base is None:

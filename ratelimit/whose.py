@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Any
+from unicodedata import normalize
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -21,6 +22,7 @@ IPAddress = IPv4Address | IPv6Address
 Caller = Callable[[HttpRequest], str]
 
 UNKNOWN = "unknown"
+_FIELDS = ("username", "email")  # of a posted form
 _API_KEY_HEADERS = ("authorization", "x-api-key")
 
 
@@ -104,6 +106,11 @@ def api_key_name(api_key: str) -> str:
     return f"key:{fingerprint(api_key)}"
 
 
+def field_name(name: str, value: str) -> str:
+    # Case, spaces and look-alike spellings are no way around a limit.
+    return hashed(name, normalize("NFKC", value).strip().casefold())
+
+
 def api_key_of(headers: Mapping[str, str]) -> str:
     """The API key a request carries, `Authorization: Bearer …` or `X-API-Key: …`; or empty."""
     for header in _API_KEY_HEADERS:
@@ -141,11 +148,10 @@ def _api_key(request: HttpRequest) -> str:
 
 
 def _field(name: str) -> Caller:
-    def of(request: HttpRequest) -> str:
-        # Case and spaces are no way around a limit.
-        return hashed(name, request.POST.get(name, "").strip().casefold())
+    def field_of(request: HttpRequest) -> str:
+        return field_name(name, request.POST.get(name, ""))
 
-    return of
+    return field_of
 
 
 def _everyone(request: HttpRequest) -> str:
@@ -157,10 +163,8 @@ _CALLERS: dict[str, Caller] = {
     "user": _user,
     "session": _session,
     "api_key": _api_key,
-    "username": _field("username"),
-    "email": _field("email"),
     "everyone": _everyone,
-}
+} | {name: _field(name) for name in _FIELDS}
 KNOWN = tuple(_CALLERS)
 
 
@@ -177,12 +181,23 @@ def of(request: HttpRequest, by: Iterable[str]) -> str:
     return "+".join([find_caller(name)(request) for name in by])
 
 
-def spelled_out(by: Iterable[str], values: Mapping[str, str]) -> str:
-    """The same name from what staff know: `spelled_out(["ip"], {"ip": "203.0.113.7"})`.
+def spelled_out(by: Iterable[str], text: str) -> str:
+    """The same name from what staff know: `ip=203.0.113.7 username=ada`, or as lists show it.
 
-    Raises KeyError with the word that is missing.
+    Raises ValueError with what is missing.
     """
+    values = dict(word.partition("=")[::2] for word in text.split())
+    if "=" not in text:
+        if not text.strip():
+            raise ValueError(_spelling(by))
+        return text.strip()
+    if set(values) != set(by):
+        raise ValueError(_spelling(by))
     return "+".join([_spelled(name, values[name]) for name in by])
+
+
+def _spelling(by: Iterable[str]) -> str:
+    return "expected " + " ".join(f"{name}=…" for name in by) + ", or a name from the lists"
 
 
 def _spelled(name: str, value: str) -> str:
@@ -192,8 +207,8 @@ def _spelled(name: str, value: str) -> str:
         return user_name(value)
     if name == "api_key":
         return api_key_name(value)
-    if name in {"username", "email"}:
-        return hashed(name, value.strip().casefold())
+    if name in _FIELDS:
+        return field_name(name, value)
     if name == "session":
         return hashed(name, value)
     return value

@@ -65,6 +65,7 @@ def test_two_policies_both_show_in_the_headers(client):
     )
 
 
+@pytest.mark.django_db  # closing a response looks after database connections
 def test_a_place_is_held_until_the_stream_is_over(client):
     first = client.get("/stream/")
     assert first["RateLimit-Policy"] == '"alone";q=1;qu="concurrent-requests"'
