@@ -1,4 +1,4 @@
-"""The one entry of the web process: access log, body limit, the fast lane, then Django."""
+"""The one entry of the web process: access log, body limit, fast lane, streams, then Django."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from config import processes, shutdown  # noqa: E402
 from config.access import AccessLog, BodyLimit  # noqa: E402
 from config.handler import ThreadedASGIHandler  # noqa: E402
 from leaderboard.fastlane.app import FastLane  # noqa: E402
+from leaderboard.live.lane import LiveLane  # noqa: E402
 
 processes.when_parent_stops(shutdown.begin)
-application = AccessLog(BodyLimit(FastLane(ThreadedASGIHandler()), settings.LARGEST_BODY))
+pages = LiveLane(ThreadedASGIHandler())
+application = AccessLog(BodyLimit(FastLane(pages), settings.LARGEST_BODY))

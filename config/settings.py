@@ -169,6 +169,7 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 # What is compressed already, and source maps, which only a debugger asks for.
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ("png", "woff", "woff2", "map")
 
+AUTHENTICATION_BACKENDS = ["leaderboard.accounts.AccountBackend"]
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",

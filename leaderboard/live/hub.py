@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Hashable
+from collections.abc import AsyncGenerator, Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -112,7 +112,7 @@ class Hub:
 
     async def stream(
         self, watch: Watch, gone: asyncio.Future[Any] | None = None
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes]:
         """Chunks of server-sent events for one viewer, until `gone` is done or the process ends."""
         topic = await self._topic(watch)
         viewer = topic.enter(watch.last_sequence, watch.player_id)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -24,7 +24,7 @@ class Row:
     """One line of a board; `content` is compared to find what must be drawn again."""
 
     rank: int
-    content: Hashable
+    content: Any
 
 
 @dataclass(frozen=True, slots=True)

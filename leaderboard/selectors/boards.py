@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from leaderboard import access
-from leaderboard.models import Board
+from leaderboard.models import Board, Season
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser, User
 
 
 def visible_boards(user: User | AnonymousUser | None = None) -> QuerySet[Board]:
-    """What the home page lists for this person."""
-    return Board.objects.filter(access.listed_for(user)).distinct()
+    """What the home page lists for this person, each with the name of its running season."""
+    return _with_season(Board.objects.filter(access.listed_for(user)).distinct())
 
 
 def get_board(slug: str, user: User | AnonymousUser | None = None) -> Board:
-    """The board at this address. `Board.DoesNotExist` also when it may not be seen: a private
-    board and none at all look the same from outside."""
-    board = Board.objects.get(slug=slug)
+    """The board at this address, with the name of its running season. `Board.DoesNotExist` also
+    when it may not be seen: a private board and none at all look the same from outside."""
+    board = _with_season(Board.objects.all()).get(slug=slug)
     if not access.may_see(user, board):
         raise Board.DoesNotExist(f"No board {slug!r}.")
     return board
+
+
+def _with_season(boards: QuerySet[Board]) -> QuerySet[Board]:
+    running = Season.objects.filter(board=OuterRef("pk"), state=Season.State.OPEN)
+    return boards.annotate(season_name=Subquery(running.values("name")[:1]))

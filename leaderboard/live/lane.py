@@ -1,0 +1,134 @@
+"""`/live/boards/<slug>/`, served before Django: a viewer costs one small coroutine.
+
+Who may watch is decided once, when the stream opens, by the same rules as the page. Whatever is
+refused is passed on to Django, whose view at this address only says no, in the product's look.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import aclosing
+from importlib import import_module
+from io import BytesIO
+from typing import Any
+
+import msgspec
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.core.handlers.asgi import ASGIRequest
+from django.db import close_old_connections
+from django.utils.translation import get_language_from_request
+
+from config.problems import CONTENT_TYPE, problem_body
+from config.redis import OUTAGE_ERRORS
+from config.views import RETRY_AFTER
+from leaderboard import selectors
+from leaderboard.live.boards import watch_page
+from leaderboard.live.hub import Watch, get_hub
+from leaderboard.models import Board
+from leaderboard.selectors.people import player_id_of
+from sessions_app import presence
+
+_PATH = re.compile(r"/live/boards/(?P<slug>[a-z0-9-]{1,64})/")
+
+HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    # no-transform: a proxy that compresses would hold events back.
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+    (b"x-content-type-options", b"nosniff"),
+]
+
+
+class LiveLane:
+    """ASGI middleware: takes the live streams, leaves the rest."""
+
+    def __init__(self, application: Any) -> None:
+        self.application = application
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        match = _PATH.fullmatch(scope["path"]) if scope["type"] == "http" else None
+        if match is None or scope["method"] != "GET":
+            await self.application(scope, receive, send)
+            return
+        try:
+            watch = await sync_to_async(admit)(scope, match["slug"])
+        except OUTAGE_ERRORS:
+            await _send_outage(send)
+            return
+        if watch is None:
+            await self.application(scope, receive, send)
+            return
+        await serve(watch, receive, send)
+
+
+def admit(scope: Any, slug: str) -> Watch | None:
+    """The same questions as the page's: which board, may this person see it, is the view kept?"""
+    request = ASGIRequest(scope, BytesIO())
+    try:
+        request.session = import_module(settings.SESSION_ENGINE).SessionStore(
+            request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+        )
+        request.user = get_user(request)
+        try:
+            board = selectors.get_board(slug, request.user)
+        except Board.DoesNotExist:
+            return None
+        window = request.GET.get("window", "")
+        if window and window not in board.windows:
+            return None
+        last_sequence = request.headers.get("Last-Event-ID") or request.GET.get("since", "")
+        return watch_page(
+            board,
+            window=window,
+            language=get_language_from_request(request),
+            last_sequence=_number(last_sequence),
+            player_id=player_id_of(request.user),
+            viewer=presence.viewer_of(request),
+        )
+    finally:
+        close_old_connections()
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+async def serve(watch: Watch, receive: Any, send: Any) -> None:
+    """Send one viewer's events until they leave, Redis cannot be reached, or the process ends."""
+    gone = asyncio.ensure_future(_until_gone(receive))
+    started = False
+    try:
+        async with aclosing(get_hub().stream(watch, gone)) as chunks:
+            async for chunk in chunks:
+                if not started:
+                    started = True
+                    await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        if started:
+            await send({"type": "http.response.body", "body": b""})
+    except OUTAGE_ERRORS:
+        if not started:
+            await _send_outage(send)
+    finally:
+        gone.cancel()
+
+
+async def _until_gone(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _send_outage(send: Any) -> None:
+    body = msgspec.json.encode(
+        problem_body(503, "redis_unavailable", "The live data cannot be reached at the moment.")
+    )
+    headers = [
+        (b"content-type", CONTENT_TYPE.encode()),
+        (b"retry-after", str(RETRY_AFTER).encode()),
+        (b"cache-control", b"no-store"),
+    ]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

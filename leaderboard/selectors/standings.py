@@ -1,0 +1,296 @@
+"""The live board as a page shows it, read in one round trip.
+
+Which season runs stands in Redis beside the board itself. A reader guesses it from the last one
+seen, asks for the pointer in the same batch, and asks again only when the guess was wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from leaderboard import keys
+from leaderboard.engine.board import Operations
+from leaderboard.engine.values import MOST_ID_BYTES
+from leaderboard.models import Board
+from leaderboard.pointer import Pointer
+from sessions_app import presence, visits
+from sessions_app.calls import Batch, Call, Command, Steps, aperform, perform
+
+PER_PAGE = 50
+NEIGHBOURS = 5
+ONLINE_AT_ONCE = 200  # accounts online that are listed in the same round trip
+MOST_GUESSES = 4  # a pointer that moves this often under one read is being moved by a bug
+
+Entry = dict[str, Any]
+_season_seen: dict[str, int] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A run of neighbouring entries: `first` of them stand above it."""
+
+    size: int
+    first: int
+    entries: list[Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class Mine:
+    """Where one player stands: the entry, the neighbours with it among them, and the percentile."""
+
+    entry: Entry
+    around: list[Entry]
+    percentile: float
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """What a board's page shows. `sequence` was read before the entries, so that a live stream
+    that continues after it misses nothing."""
+
+    pointer: Pointer | None
+    sequence: int
+    updated_at: datetime | None
+    page: Slice
+    mine: Mine | None = None
+    watching: int = 0
+    # Accounts on the site now; None when they are too many to list, and must be asked for.
+    online: frozenset[int] | None = None
+
+
+def board_page(
+    board: Board,
+    *,
+    window: str = "",
+    offset: int = 0,
+    count: int = PER_PAGE,
+    player_id: str | None = None,
+    among: Sequence[str] | None = None,
+) -> Standings:
+    """A page of the running season or of a window, and where `player_id` stands in it; with
+    `among` only the given players, each at their rank on the board."""
+    question = _some(among) if among is not None else _page(offset, count)
+    return perform(_board_page(board, window, question, player_id, with_viewers=True))
+
+
+async def atop(board: Board, *, window: str = "", count: int = PER_PAGE) -> Standings:
+    """The best entries, for the live stream."""
+    return await aperform(_board_page(board, window, _page(0, count), None, with_viewers=False))
+
+
+Question = Callable[[Operations], Generator[Any, Any, Any]]
+
+
+def _page(offset: int, count: int) -> Question:
+    return lambda view: _slice(view, "page", count, offset)
+
+
+def _some(player_ids: Sequence[str]) -> Question:
+    return lambda view: _found(view, player_ids)
+
+
+def _board_page(
+    board: Board, window: str, question: Question, player_id: str | None, *, with_viewers: bool
+) -> Steps[Standings]:
+    for _ in range(MOST_GUESSES):
+        season = season_seen(board)
+        view = board_view(board, season, window)
+        questions: list[Any] = [
+            _pointer(board),
+            _sequence(board),
+            _updated(board),
+            question(view),
+        ]
+        if player_id is not None:
+            questions.append(_mine(view, player_id))
+        if with_viewers:
+            questions += [_watching(board), _online()]
+        pointer, sequence, updated_at, page, *rest = yield from together(questions)
+        if pointer is None or pointer.number == season:
+            break
+        _season_seen[board.slug] = pointer.number
+    mine = rest.pop(0) if player_id is not None else None
+    return Standings(pointer, sequence, updated_at, page, mine, *rest)
+
+
+async def aranks(
+    board: Board, player_ids: Sequence[str], *, window: str = ""
+) -> dict[str, dict[str, Any]]:
+    """Rank and score of given players, by id; those not on the board are left out."""
+    return await aperform(_ranks(board, player_ids, window))
+
+
+def _ranks(board: Board, player_ids: Sequence[str], window: str) -> Steps[dict[str, Any]]:
+    view = board_view(board, season_seen(board), window)
+    (found,) = yield from together([view._players_operation(player_ids)])
+    return {
+        entry["user_id"]: {"rank": entry["board_rank"], "score": entry["score"]}
+        for entry in found["entries"]
+    }
+
+
+def player_on_boards(boards: Sequence[Board], player_id: str) -> dict[str, Mine]:
+    """Where a player stands on each of these boards, by slug, in one round trip."""
+    return perform(_player_on_boards(boards, player_id))
+
+
+def _player_on_boards(boards: Sequence[Board], player_id: str) -> Steps[dict[str, Mine]]:
+    found = yield from together([_in_season(board, _player(player_id)) for board in boards])
+    return {board.slug: mine for board, mine in zip(boards, found, strict=True) if mine}
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """A board as the first page shows it."""
+
+    top: Standings
+    visitors: int
+
+
+def glances(boards: Sequence[Board], count: int) -> tuple[dict[str, Glance], int, int]:
+    """The top of each of these boards, by slug; then how many are on the site now, and how many
+    came today. All in one round trip."""
+    return perform(_glances(boards, count))
+
+
+def _glances(boards: Sequence[Board], count: int) -> Steps[tuple[dict[str, Glance], int, int]]:
+    tops = [_board_page(board, "", _page(0, count), None, with_viewers=True) for board in boards]
+    visitors = [visits._unique(board.slug, 1, None) for board in boards]
+    found = yield from together(
+        [*tops, *visitors, presence._counts([None]), visits._unique(None, 1, None)]
+    )
+    number = len(boards)
+    shown = {
+        board.slug: Glance(top, came.count)
+        for board, top, came in zip(boards, found[:number], found[number : 2 * number], strict=True)
+    }
+    return shown, found[-2][None], found[-1].count
+
+
+def _player(player_id: str) -> Question:
+    return lambda view: _mine(view, player_id)
+
+
+def _in_season(board: Board, question: Question) -> Steps[Any]:
+    """Ask one question of the running season, whichever that is."""
+    answer: Any = None
+    for _ in range(MOST_GUESSES):
+        season = season_seen(board)
+        view = board_view(board, season)
+        pointer, answer = yield from together([_pointer(board), question(view)])
+        if pointer is None or pointer.number == season:
+            break
+        _season_seen[board.slug] = pointer.number
+    return answer
+
+
+def season_seen(board: Board) -> int:
+    """The running season as this process last saw it; asks nobody."""
+    return _season_seen.get(board.slug, 1)
+
+
+def together(questions: Sequence[Generator[Any, Any, Any]]) -> Steps[list[Any]]:
+    """Ask several questions at once: the first steps of all in one round trip, and so on."""
+    results: list[Any] = [None] * len(questions)
+    replies: list[Any] = [None] * len(questions)
+    waiting = list(range(len(questions)))
+    while waiting:
+        asked: list[tuple[int, int | None]] = []  # the question, and how many steps of a batch
+        steps: list[Any] = []
+        for number in waiting:
+            try:
+                step = questions[number].send(replies[number])
+            except StopIteration as end:
+                results[number] = end.value
+                continue
+            parts = list(step.steps) if isinstance(step, Batch) else [step]
+            asked.append((number, len(parts) if isinstance(step, Batch) else None))
+            # The engine describes its calls without knowing how they are sent.
+            steps += [part if isinstance(part, Command | Call) else Call(*part) for part in parts]
+        if not steps:
+            break
+        answers = iter((yield Batch(steps)))
+        for number, length in asked:
+            replies[number] = (
+                next(answers) if length is None else [next(answers) for _ in range(length)]
+            )
+        waiting = [number for number, _ in asked]
+    return results
+
+
+def board_view(board: Board, season: int, window: str = "") -> Operations:
+    """The board's reads, to be sent by `together`; `LeaderboardError` for an unknown window."""
+    # Rules may have been edited, and equal boards share their operations.
+    operations = _operations(board.key, season, tuple(sorted(_frozen(board.rules()).items())))
+    return operations.window(window) if window else operations
+
+
+def _frozen(rules: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in rules.items() if value is not None}
+
+
+@lru_cache(maxsize=256)
+def _operations(key: str, season: int, rules: tuple[tuple[str, Any], ...]) -> Operations:
+    return Operations(None, key, None, season=season, **dict(rules))
+
+
+def _pointer(board: Board) -> Steps[Pointer | None]:
+    fields = ("number", "state", "opens", "closes")
+    reply = yield Command("HMGET", keys.season_pointer(board.key), *fields)
+    number, state, opens, closes = ((value or b"").decode() for value in reply)
+    if not number:
+        return None
+    return Pointer(int(number), state, int(opens or 0), int(closes) if closes else None)
+
+
+def _sequence(board: Board) -> Steps[int]:
+    reply = yield Command("GET", keys.sequence(board.key))
+    return int(reply or 0)
+
+
+def _updated(board: Board) -> Steps[datetime | None]:
+    """When the newest accepted write happened: the stream's ids begin with its milliseconds."""
+    reply = yield Command("XREVRANGE", keys.events(board.key), "+", "-", "COUNT", 1)
+    if not reply:
+        return None
+    milliseconds = int(reply[0][0].split(b"-")[0])
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def _slice(view: Operations, what: str, count: int, start: Any) -> Generator[Any, Any, Slice]:
+    found = yield from view._page(what, count, start)
+    if found is None:
+        return Slice(0, 0, [])
+    size, first, _, rows = found
+    return Slice(size, first, view._entries(rows))
+
+
+def _found(view: Operations, player_ids: Sequence[str]) -> Generator[Any, Any, Slice]:
+    ids = [player_id for player_id in player_ids if len(player_id.encode()) <= MOST_ID_BYTES]
+    found = yield from view._players_operation(ids)
+    entries = [entry | {"rank": entry["board_rank"]} for entry in found["entries"]]
+    return Slice(len(entries), 0, entries)
+
+
+def _mine(view: Operations, player_id: str) -> Steps[Mine | None]:
+    around, percentile = yield from together(
+        [_slice(view, "user", NEIGHBOURS, player_id), view._percentile_operation(player_id)]
+    )
+    entry = next((one for one in around.entries if one["user_id"] == player_id), None)
+    if entry is None or percentile is None:
+        return None
+    return Mine(entry, around.entries, percentile)
+
+
+def _online() -> Steps[frozenset[int] | None]:
+    found = yield from presence._online_ids(None, ONLINE_AT_ONCE)
+    return frozenset(found) if len(found) < ONLINE_AT_ONCE else None
+
+
+def _watching(board: Board) -> Steps[int]:
+    counts = yield from presence._counts([board.slug])
+    return counts[board.slug]
