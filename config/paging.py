@@ -25,11 +25,13 @@ class Pages:
     number: int
     last: int
     parameter: str = "page"
+    drop: tuple[str, ...] = ()  # further parameters that make no sense on another page
 
     def url(self, number: int) -> str:
         """Page 1 is the address without a number, so that each page has one address only."""
         query = self.request.GET.copy()
-        query.pop(self.parameter, None)
+        for name in (self.parameter, *self.drop):
+            query.pop(name, None)
         if number > 1:
             query[self.parameter] = str(number)
         text = query.urlencode()

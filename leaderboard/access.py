@@ -62,6 +62,16 @@ def may_submit(user: User | AnonymousUser | None, board: Board, player_id: str) 
     return player is not None and player.id == player_id
 
 
+def may_submit_own(user: User | AnonymousUser | None, board: Board) -> bool:
+    """Whether a page offers this person to submit a score; the player may not exist yet."""
+    return (
+        user is not None
+        and user.is_authenticated
+        and board.submitters in {Board.Submitters.PLAYERS, Board.Submitters.DEMO}
+        and may_see(user, board)
+    )
+
+
 def may_use_console(user: User | AnonymousUser | None, board: Board) -> bool:
     """Staff who moderate, and anyone on a demo board."""
     if is_staff_with(user, "moderate_board"):

@@ -2,8 +2,14 @@
 
 from django.urls import path
 
-from leaderboard.views import home
+from leaderboard.views import board, console, home, own, player
 
 urlpatterns = [
     path("", home.home, name="home"),
+    path("boards/<slug:slug>/", board.board_page, name="board"),
+    path("boards/<slug:slug>/players/<path:player_id>/", player.player_page, name="player"),
+    path("boards/<slug:slug>/console/", console.console, name="console"),
+    path("boards/<slug:slug>/submit/", own.submit, name="submit"),
+    path("accounts/profile/", own.profile, name="profile"),
+    path("live/boards/<slug:slug>/", board.live_board, name="live_board"),
 ]

@@ -1,0 +1,180 @@
+"""A board's page: season and windows, pages, search, the reader's own place, a wall."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.views.decorators.http import require_safe
+
+from config.paging import Pages
+from leaderboard import access, presentation, selectors
+from leaderboard.engine.values import MOST_RANK
+from leaderboard.models import Board
+from leaderboard.presentation import Line
+from leaderboard.selectors import people, standings
+from leaderboard.selectors.standings import Mine, Standings
+from leaderboard.views.home import season_name
+from sessions_app import presence, visits
+
+LONGEST_SEARCH = 100
+WALL_LINES = (3, 5, 10, 15, 20, 25)  # the style sheet knows these
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    label: str
+    url: str
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The reader's own place, in words."""
+
+    line: Line
+    around: list[Line]
+    percentile: str
+    next: str
+
+
+def find_board(request: HttpRequest, slug: str) -> Board:
+    """The board, or 404 when there is none for this reader."""
+    try:
+        return selectors.get_board(slug, request.user)
+    except Board.DoesNotExist as error:
+        raise Http404(str(error)) from error
+
+
+@require_safe
+def board_page(request: HttpRequest, slug: str) -> HttpResponse:
+    board = find_board(request, slug)
+    window = request.GET.get("window", "")
+    if window and window not in board.windows:
+        raise Http404(f"{board.name} keeps no window {window!r}.")
+    visits.record(request, board.slug)
+    if request.GET.get("display") == "wall":
+        return _wall(request, board, window)
+    if "rank" in request.GET and request.GET["rank"] != "":
+        page = (_whole(request.GET["rank"]) - 1) // standings.PER_PAGE + 1
+        return HttpResponseRedirect(Pages(request, 1, 1, drop=("rank", "q")).url(page))
+    query = request.GET.get("q", "").strip()[:LONGEST_SEARCH]
+    number = _whole(request.GET.get("page") or "1")
+    me = people.player_id_of(request.user)
+    wanted = people.players_named(query) if query else None
+    found = standings.board_page(
+        board,
+        window=window,
+        offset=(number - 1) * standings.PER_PAGE,
+        player_id=me,
+        among=wanted,
+    )
+    last = 1 if query else max(1, -(-found.page.size // standings.PER_PAGE))
+    pages = Pages(request, min(number, last), last, drop=("rank",))
+    if number > last:
+        return HttpResponseRedirect(pages.url(last))
+    first_page = not query and number == 1
+    context = _context(request, board, window, found, me) | {
+        "pages": pages,
+        "query": query,
+        "live_mode": "rows" if first_page else "refresh",
+        "may_submit": access.may_submit_own(request.user, board),
+        "may_use_console": access.may_use_console(request.user, board),
+    }
+    return render(request, "leaderboard/board.html", context)
+
+
+def _wall(request: HttpRequest, board: Board, window: str) -> HttpResponse:
+    lines = _whole(request.GET.get("top") or "10")
+    if lines not in WALL_LINES:
+        raise Http404(f"A wall shows one of {WALL_LINES} lines.")
+    found = standings.board_page(board, window=window)
+    context = _context(request, board, window, found, None)
+    return render(request, "leaderboard/wall.html", context | {"lines": lines, "live_mode": "rows"})
+
+
+def _context(
+    request: HttpRequest, board: Board, window: str, found: Standings, me: str | None
+) -> dict[str, Any]:
+    accounts = people.accounts_of(entry["user_id"] for entry in found.page.entries)
+    online = found.online
+    if online is None:
+        online = frozenset(presence.online_among(accounts.values()))
+    url = reverse("board", args=[board.slug])
+    live_url = reverse("live_board", args=[board.slug])
+    return {
+        "board": board,
+        "window": window,
+        "view_label": dict(Board.Window.choices).get(window, gettext("Season")),
+        "tabs": _tabs(board, window, url),
+        "rows": [
+            presentation.line(board, entry, online=accounts.get(entry["user_id"]) in online)
+            for entry in found.page.entries
+        ],
+        "me": me or "",
+        "mine": _place(board, found.mine) if found.mine else None,
+        "season": found.pointer,
+        "season_name": season_name(board, found.pointer),
+        "size_text": presentation.number_text(found.page.size),
+        "sequence": found.sequence,
+        "updated_at": found.updated_at,
+        "watching": presentation.number_text(found.watching),
+        "plain_url": f"{url}?window={window}" if window else url,
+        "live_url": f"{live_url}?window={window}" if window else live_url,
+    }
+
+
+def _tabs(board: Board, window: str, url: str) -> list[Tab]:
+    if not board.windows:
+        return []
+    labels = dict(Board.Window.choices)
+    kept = [name for name in Board.Window.values if name in board.windows]
+    return [
+        Tab(gettext("Season"), url, not window),
+        *(Tab(str(labels[name]), f"{url}?window={name}", window == name) for name in kept),
+    ]
+
+
+def _place(board: Board, mine: Mine) -> Place:
+    return Place(
+        presentation.line(board, mine.entry),
+        [presentation.line(board, entry) for entry in mine.around],
+        presentation.percentile_text(mine.percentile),
+        _next_step(board, mine),
+    )
+
+
+def _next_step(board: Board, mine: Mine) -> str:
+    """What it takes to pass the player just above."""
+    position = mine.around.index(mine.entry)
+    if position == 0:
+        return gettext("You are in the lead.")
+    ahead = mine.around[position - 1]
+    gap = abs(ahead["score"] - mine.entry["score"])
+    if not gap:
+        return gettext("Level with %(name)s: any better score passes them.") % {
+            "name": presentation.line(board, ahead).name
+        }
+    return gettext("%(gap)s to reach %(name)s at rank %(rank)s.") % {
+        "gap": presentation.score_text(board, gap),
+        "name": presentation.line(board, ahead).name,
+        "rank": ahead["rank"],
+    }
+
+
+def _whole(text: str) -> int:
+    """A page or rank from an address: 404 for what can be none."""
+    if not (text.isascii() and text.isdigit() and len(text) < 16) or not 0 < int(text) < MOST_RANK:
+        raise Http404("Not a number of a page or a rank.")
+    return int(text)
+
+
+@require_safe
+def live_board(request: HttpRequest, slug: str) -> HttpResponse:
+    """The address of the stream. Streams are served before Django (`leaderboard.live.lane`); what
+    arrives here was refused there."""
+    raise Http404(f"No stream for {slug!r}.")

@@ -1,0 +1,84 @@
+"""What players do for themselves: submit a score, edit the profile."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext
+from django.views.decorators.http import require_http_methods
+
+from leaderboard import access, presentation
+from leaderboard.engine import LeaderboardError
+from leaderboard.forms import ProfileForm, SubmitForm
+from leaderboard.models import Board, Player
+from leaderboard.services import ServiceError, submit_score, update_profile
+from leaderboard.services.enrolment import ensure_player
+from leaderboard.services.profiles import row_details
+from leaderboard.services.scores import ScoreResult
+from leaderboard.views.board import find_board
+from ratelimit.decorators import limit
+
+
+class AuthenticatedHttpRequest(HttpRequest):
+    """What `login_required` lets through."""
+
+    user: User
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@limit("score_submit", methods=["POST"])
+def submit(request: AuthenticatedHttpRequest, slug: str) -> HttpResponse:
+    """A signed-in player's own score, where the board allows it."""
+    board = find_board(request, slug)
+    player = ensure_player(user=request.user)
+    if not access.may_submit(request.user, board, player.pk):
+        raise PermissionDenied
+    form = SubmitForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            result = submit_score(
+                board=board,
+                player_id=player.pk,
+                score=form.cleaned_data["score"],
+                details=row_details(player),
+                source=f"user:{request.user.pk}",
+            )
+        except (LeaderboardError, ServiceError) as error:
+            form.add_error("score", str(error))
+        else:
+            messages.success(request, _told(board, result))
+            return redirect("board", slug=board.slug)
+    return render(request, "leaderboard/submit.html", {"board": board, "form": form})
+
+
+def _told(board: Board, result: ScoreResult) -> str:
+    if result.rank is None or result.score is None:
+        return gettext("Your score is in.")
+    text = (
+        gettext("Your score is in: rank %(rank)s with %(score)s.")
+        if result.changed
+        else gettext("Your earlier score is better: you stay at rank %(rank)s with %(score)s.")
+    )
+    return text % {
+        "rank": presentation.number_text(result.rank),
+        "score": presentation.score_text(board, result.score),
+    }
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def profile(request: AuthenticatedHttpRequest) -> HttpResponse:
+    """How the reader appears on every board; what changes here shows everywhere at once."""
+    player = ensure_player(user=request.user)
+    # The form writes what it checks into its instance; the service gets a clean one.
+    form = ProfileForm(request.POST or None, instance=Player.objects.get(pk=player.pk))
+    if request.method == "POST" and form.is_valid():
+        update_profile(player=player, **form.changes())
+        messages.success(request, gettext("Saved. Every board shows it already."))
+        return redirect("profile")
+    return render(request, "leaderboard/profile.html", {"form": form, "player": player})

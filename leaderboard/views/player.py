@@ -1,0 +1,138 @@
+"""A player's page on a board: place, history, rivals, other boards, past seasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.formats import date_format
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.views.decorators.http import require_safe
+
+from config.charts import Point, line_chart
+from leaderboard import presentation, selectors
+from leaderboard.models import Board, Player, ScoreEvent
+from leaderboard.pointer import moment
+from leaderboard.selectors import people, standings
+from leaderboard.views.board import find_board
+from sessions_app import presence, visits
+
+OTHER_BOARDS = 20
+
+
+@require_safe
+def player_page(request: HttpRequest, slug: str, player_id: str) -> HttpResponse:
+    board = find_board(request, slug)
+    visits.record(request, board.slug)
+    player = Player.objects.filter(pk=player_id).first()
+    if player is not None and player.privacy == Player.Privacy.OPTED_OUT:
+        raise Http404("This player does not want to be shown.")
+    shown = player if player is None or player.privacy == Player.Privacy.SHOWN else None
+    others = [one for one in selectors.visible_boards(request.user)[:OTHER_BOARDS] if one != board]
+    places = standings.player_on_boards([board, *others], player_id)
+    mine = places.pop(board.slug, None)
+    seasons = selectors.player_seasons(player_id, board)
+    if mine is None and not seasons:
+        raise Http404("Nobody with this id is or was on this board.")
+    line = presentation.line(board, mine.entry) if mine else None
+    events = selectors.history(board, player_id, season=standings.season_seen(board))
+    context: dict[str, Any] = {
+        "board": board,
+        "player_id": player_id,
+        "line": line or presentation.line(board, _past_entry(seasons[0])),
+        "mine": mine,
+        "percentile": presentation.percentile_text(mine.percentile) if mine else "",
+        "rivals": [presentation.line(board, entry) for entry in mine.around] if mine else [],
+        "profile": shown,
+        "is_me": people.player_id_of(request.user) == player_id,
+        "others": [
+            {
+                "board": one,
+                "line": presentation.line(one, places[one.slug].entry),
+                "percentile": presentation.percentile_text(places[one.slug].percentile),
+            }
+            for one in others
+            if one.slug in places
+        ],
+        "seasons": [
+            {"standing": one, "score": presentation.score_text(board, one.score)} for one in seasons
+        ],
+        "score_chart": _score_chart(board, events),
+        "rank_chart": _rank_chart(events),
+    }
+    return render(request, "leaderboard/player.html", context | _presence(shown))
+
+
+def _past_entry(standing: Any) -> dict[str, Any]:
+    return {
+        "rank": standing.rank,
+        "user_id": standing.player_id,
+        "score": standing.score,
+        "metadata": standing.details | {"name": standing.name},
+    }
+
+
+def _presence(player: Player | None) -> dict[str, Any]:
+    """Online or last seen, unless they opted out of being named."""
+    if player is None or player.account_id is None:
+        return {}
+    return {
+        "online": presence.is_online(player.account_id),
+        "last_seen": presence.last_seen(player.account_id),
+    }
+
+
+def _score_chart(board: Board, events: Sequence[ScoreEvent]) -> SafeString | str:
+    points = [
+        Point(event.at, score, f"{presentation.score_text(board, score)}, {_day(event)}")
+        for event in events
+        if (score := event.score) is not None
+    ]
+    if len(points) < 2:
+        return ""
+    return line_chart(
+        points,
+        title=gettext("Score over the season"),
+        description=gettext("From %(first)s to %(last)s in %(count)s steps")
+        % {
+            "first": presentation.score_text(board, points[0].y),
+            "last": presentation.score_text(board, points[-1].y),
+            "count": len(points),
+        },
+        x_ticks=_ends(events),
+        from_zero=False,
+        steps=True,
+        format_value=lambda value: presentation.score_text(board, value),
+    )
+
+
+def _rank_chart(events: Sequence[ScoreEvent]) -> SafeString | str:
+    points = [
+        Point(event.at, event.rank, f"#{event.rank}, {_day(event)}")
+        for event in events
+        if event.rank is not None
+    ]
+    if len(points) < 2:
+        return ""
+    return line_chart(
+        points,
+        title=gettext("Rank over the season"),
+        description=gettext("From %(first)s to %(last)s")
+        % {"first": int(points[0].y), "last": int(points[-1].y)},
+        x_ticks=_ends(events),
+        best_on_top=True,
+        steps=True,
+    )
+
+
+def _ends(events: Sequence[ScoreEvent]) -> list[tuple[float, str]]:
+    return [(events[0].at, _day(events[0])), (events[-1].at, _day(events[-1]))]
+
+
+def _day(event: ScoreEvent) -> str:
+    at: datetime = moment(event.at)
+    return date_format(at.astimezone(UTC), "SHORT_DATETIME_FORMAT")

@@ -1,0 +1,194 @@
+"""Home, a player's page, the console, one's own score and profile."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.http import HttpResponse
+from django.test import Client
+
+from leaderboard.models import Board, Player
+from leaderboard.selectors.people import player_id_of
+from tests.leaderboard.pages.conftest import make_board, make_player, score
+
+
+def text_of(response: HttpResponse) -> str:
+    assert response.status_code == 200, response
+    return response.content.decode()
+
+
+class TestHome:
+    def test_a_new_installation_says_what_comes_next(self, client: Client, db: None) -> None:
+        assert "No board yet" in text_of(client.get("/"))
+        client.force_login(get_user_model().objects.create_superuser("root"))
+        assert "Create a board" in text_of(client.get("/"))
+
+    def test_it_lists_public_boards_with_their_leaders(self, client: Client, board: Board) -> None:
+        make_board("secret", visibility="private")
+        make_board("quiet", visibility="unlisted")
+        for name, value in (("a", 4), ("b", 3), ("c", 2), ("d", 1)):
+            score(board, name, value, name=f"Player {name}")
+        text = text_of(client.get("/"))
+        assert "Player c" in text
+        assert "Player d" not in text
+        assert "4 players" in text
+        assert "/boards/secret/" not in text
+        assert "/boards/quiet/" not in text
+
+    @pytest.mark.parametrize("page", ["0", "x", "99", "9" * 40])
+    def test_it_shows_a_page_whatever_the_number(
+        self, client: Client, board: Board, page: str
+    ) -> None:
+        assert "The Cup" in text_of(client.get("/", {"page": page}))
+
+
+class TestPlayer:
+    def test_it_shows_place_rivals_and_other_boards(self, client: Client, board: Board) -> None:
+        other = make_board("other")
+        for name, value in (("a", 9), ("b", 5), ("c", 1)):
+            score(board, name, value)
+        score(other, "b", 77)
+        text = text_of(client.get("/boards/cup/players/b/"))
+        assert "Rivals" in text
+        assert "/boards/cup/players/a/" in text
+        assert "/boards/other/players/b/" in text
+        assert "Top 33 %" in text
+
+    def test_strange_ids_have_a_page(self, client: Client, board: Board) -> None:
+        for name in ("a/b", "x y", "<b>", "ü?#&", "..", "%2F"):
+            score(board, name, 5)
+        response = client.get("/boards/cup/")
+        for url in {row.url for row in response.context["rows"]}:
+            assert client.get(url).status_code == 200, url
+
+    def test_nobody_is_404(self, client: Client, board: Board) -> None:
+        assert client.get("/boards/cup/players/nobody/").status_code == 404
+        assert client.get("/boards/none/players/nobody/").status_code == 404
+
+    def test_who_opted_out_has_no_page(self, client: Client, board: Board) -> None:
+        make_player("gone", privacy="opted_out")
+        score(board, "gone", 5)
+        assert client.get("/boards/cup/players/gone/").status_code == 404
+
+    def test_the_anonymous_tell_nothing_about_themselves(
+        self, client: Client, board: Board
+    ) -> None:
+        make_player("shy", privacy="anonymous", bio="I am shy")
+        score(board, "shy", 5)
+        text = text_of(client.get("/boards/cup/players/shy/"))
+        assert "I am shy" not in text
+        assert "Last seen" not in text
+
+
+class TestConsole:
+    @pytest.fixture
+    def demo(self, db: None) -> Board:
+        return make_board("demo", submitters="demo")
+
+    def post(self, client: Client, operation: str, **data: object) -> HttpResponse:
+        return client.post("/boards/demo/console/", {"operation": operation, **data})
+
+    def test_it_is_for_staff_or_for_demo_boards(self, client: Client, board: Board) -> None:
+        assert client.get("/boards/cup/console/").status_code == 403
+        client.force_login(make_player("ada"))
+        assert client.get("/boards/cup/console/").status_code == 403
+        client.force_login(get_user_model().objects.create_superuser("root"))
+        assert "Size limit" in text_of(client.get("/boards/cup/console/"))
+
+    def test_it_sets_adds_and_shows(self, client: Client, demo: Board) -> None:
+        assert "rank 1 with 10" in text_of(
+            self.post(client, "set", player_id="ada", score="10", name="Ada", country="GB")
+        )
+        assert "rank 1 with 15" in text_of(self.post(client, "add", player_id="ada", amount="5"))
+        text_of(self.post(client, "set", player_id="ada", team="Engines"))
+        assert demo.engine().get_user_entry("ada") == {
+            "rank": 1,
+            "user_id": "ada",
+            "score": 15.0,
+            "metadata": {"name": "Ada", "country": "GB", "team": "Engines"},
+        }
+        score(demo, "bob", 3)
+        assert "2 lines" in text_of(self.post(client, "top", count="5"))
+        assert "1 line" in text_of(self.post(client, "around", rank="2", count="1"))
+
+    def test_it_names_whom_a_limit_trimmed(self, client: Client, demo: Board) -> None:
+        for name, value in (("a", 3), ("b", 2), ("c", 1)):
+            score(demo, name, value)
+        text = text_of(self.post(client, "limit", limit="1"))
+        assert "2 players were trimmed" in text
+        assert "c, b" in text
+        demo.refresh_from_db()
+        assert demo.max_entries == 1
+
+    def test_it_resets_sample_data(self, client: Client, demo: Board) -> None:
+        score(demo, "mine", 3)
+        assert "sample scores are in" in text_of(self.post(client, "reset", sure="on"))
+        assert demo.engine().get_rank("mine") is None
+        assert demo.engine().get_size() == 50
+
+    def test_it_answers_in_place(self, client: Client, demo: Board) -> None:
+        response = client.post(
+            "/boards/demo/console/",
+            {"operation": "top", "count": "3"},
+            headers={"HX-Request": "true"},
+        )
+        assert text_of(response).lstrip().startswith('<section class="card" id="console-top">')
+
+    @pytest.mark.parametrize(
+        ("operation", "data", "said"),
+        [
+            ("set", {"player_id": "", "score": "1"}, "This field is required."),
+            ("set", {"player_id": "a", "score": "nan"}, "Enter a number."),
+            ("set", {"player_id": "a"}, "Give a score"),
+            ("set", {"player_id": "a", "score": "1", "avatar": "javascript:1"}, "https://"),
+            ("set", {"player_id": "nobody", "team": "x"}, "is not on the board"),
+            ("top", {"count": "0"}, "greater than or equal to 1"),
+            ("limit", {"limit": "-1"}, "greater than or equal to 1"),
+            ("reset", {}, "This field is required."),
+        ],
+    )
+    def test_bad_input_changes_nothing(
+        self, client: Client, demo: Board, operation: str, data: dict[str, str], said: str
+    ) -> None:
+        score(demo, "ada", 1)
+        assert said in text_of(self.post(client, operation, **data))
+        assert [one["user_id"] for one in demo.engine().get_top(5)] == ["ada"]
+
+    def test_an_unknown_operation_is_refused(self, client: Client, demo: Board) -> None:
+        assert self.post(client, "drop").status_code == 403
+
+
+class TestOwn:
+    def test_a_player_submits_for_themselves(self, client: Client, db: None) -> None:
+        board = make_board("open", submitters="players")
+        client.force_login(get_user_model().objects.create_user("ada"))
+        response = client.post("/boards/open/submit/", {"score": "12"}, follow=True)
+        assert "rank 1 with 12" in text_of(response)
+        (entry,) = board.engine().get_top(5)
+        assert entry["metadata"]["name"] == "ada"
+        assert player_id_of(get_user_model().objects.get()) == entry["user_id"]
+
+    def test_not_where_the_board_does_not_allow_it(self, client: Client, board: Board) -> None:
+        client.force_login(make_player("ada"))
+        assert client.get("/boards/cup/submit/").status_code == 403
+
+    def test_a_refused_score_says_why(self, client: Client, db: None) -> None:
+        make_board("open", submitters="players", highest_score=10)
+        client.force_login(make_player("ada"))
+        text = text_of(client.post("/boards/open/submit/", {"score": "11"}))
+        assert "errorlist" in text
+
+    def test_a_profile_shows_on_every_board_at_once(self, client: Client, board: Board) -> None:
+        client.force_login(make_player("ada"))
+        score(board, "ada", 5, name="Ada")
+        data = {"display_name": "Countess", "country": "gb", "privacy": "shown"}
+        text_of(client.post("/accounts/profile/", data, follow=True))
+        assert board.engine().get_user_metadata("ada")["name"] == "Countess"
+        text_of(client.post("/accounts/profile/", data | {"privacy": "opted_out"}, follow=True))
+        assert board.engine().get_rank("ada") is None
+
+    def test_a_dangerous_picture_is_refused(self, client: Client, board: Board) -> None:
+        client.force_login(make_player("ada"))
+        data = {"display_name": "A", "privacy": "shown", "avatar": "javascript:alert(1)"}
+        assert "errorlist" in text_of(client.post("/accounts/profile/", data))
+        assert Player.objects.get().avatar == ""
