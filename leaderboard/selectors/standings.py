@@ -7,7 +7,7 @@ seen, asks for the pointer in the same batch, and asks again only when the guess
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -22,6 +22,7 @@ from sessions_app.calls import Batch, Call, Command, Steps, aperform, perform
 
 PER_PAGE = 50
 NEIGHBOURS = 5
+BINS = 24
 ONLINE_AT_ONCE = 200  # accounts online that are listed in the same round trip
 MOST_GUESSES = 4  # a pointer that moves this often under one read is being moved by a bug
 
@@ -31,10 +32,9 @@ _season_seen: dict[str, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A run of neighbouring entries: `first` of them stand above it."""
+    """A run of neighbouring entries, and how many there are in all."""
 
     size: int
-    first: int
     entries: list[Entry]
 
 
@@ -60,6 +60,8 @@ class Standings:
     watching: int = 0
     # Accounts on the site now; None when they are too many to list, and must be asked for.
     online: frozenset[int] | None = None
+    # How many scores lie in each of equal steps: low, high and count.
+    distribution: list[dict[str, Any]] = field(default_factory=list)
 
 
 def board_page(
@@ -70,23 +72,36 @@ def board_page(
     count: int = PER_PAGE,
     player_id: str | None = None,
     among: Sequence[str] | None = None,
+    group: tuple[str, str] | None = None,
 ) -> Standings:
-    """A page of the running season or of a window, and where `player_id` stands in it; with
-    `among` only the given players, each at their rank on the board."""
-    question = _some(among) if among is not None else _page(offset, count)
-    return perform(_board_page(board, window, question, player_id, with_viewers=True))
+    """A page of the running season or of a window, and where `player_id` stands in it.
+
+    With `among` only the given players, each at their rank on the board; with `group`, a field
+    and its value, only those who have it, ranked among themselves.
+    """
+    if among is not None:
+        question = _some(among)
+    elif group is not None:
+        question = _group(group, offset, count)
+    else:
+        question = _page(offset, count)
+    return perform(_board_page(board, window, question, player_id, for_page=True))
 
 
 async def atop(board: Board, *, window: str = "", count: int = PER_PAGE) -> Standings:
     """The best entries, for the live stream."""
-    return await aperform(_board_page(board, window, _page(0, count), None, with_viewers=False))
+    return await aperform(_board_page(board, window, _page(0, count), None, for_page=False))
 
 
 Question = Callable[[Operations], Generator[Any, Any, Any]]
 
 
 def _page(offset: int, count: int) -> Question:
-    return lambda view: _slice(view, "page", count, offset)
+    return lambda view: _slice(view, view._page_operation(offset, count))
+
+
+def _group(group: tuple[str, str], offset: int, count: int) -> Question:
+    return lambda view: _in_group(view, group, offset, count)
 
 
 def _some(player_ids: Sequence[str]) -> Question:
@@ -94,7 +109,7 @@ def _some(player_ids: Sequence[str]) -> Question:
 
 
 def _board_page(
-    board: Board, window: str, question: Question, player_id: str | None, *, with_viewers: bool
+    board: Board, window: str, question: Question, player_id: str | None, *, for_page: bool
 ) -> Steps[Standings]:
     for _ in range(MOST_GUESSES):
         season = season_seen(board)
@@ -107,8 +122,8 @@ def _board_page(
         ]
         if player_id is not None:
             questions.append(_mine(view, player_id))
-        if with_viewers:
-            questions += [_watching(board), _online()]
+        if for_page:
+            questions += [_watching(board), _online(), view._distribution_operation(BINS)]
         pointer, sequence, updated_at, page, *rest = yield from together(questions)
         if pointer is None or pointer.number == season:
             break
@@ -148,6 +163,7 @@ class Glance:
     """A board as the first page shows it."""
 
     top: Standings
+    watching: int
     visitors: int
 
 
@@ -158,17 +174,17 @@ def glances(boards: Sequence[Board], count: int) -> tuple[dict[str, Glance], int
 
 
 def _glances(boards: Sequence[Board], count: int) -> Steps[tuple[dict[str, Glance], int, int]]:
-    tops = [_board_page(board, "", _page(0, count), None, with_viewers=True) for board in boards]
+    tops = [_board_page(board, "", _page(0, count), None, for_page=False) for board in boards]
+    watching = presence._counts([None, *(board.slug for board in boards)])
     visitors = [visits._unique(board.slug, 1, None) for board in boards]
-    found = yield from together(
-        [*tops, *visitors, presence._counts([None]), visits._unique(None, 1, None)]
-    )
+    found = yield from together([*tops, *visitors, watching, visits._unique(None, 1, None)])
     number = len(boards)
+    here = found[-2]
     shown = {
-        board.slug: Glance(top, came.count)
+        board.slug: Glance(top, here[board.slug], came.count)
         for board, top, came in zip(boards, found[:number], found[number : 2 * number], strict=True)
     }
-    return shown, found[-2][None], found[-1].count
+    return shown, here[None], found[-1].count
 
 
 def _player(player_id: str) -> Question:
@@ -261,29 +277,41 @@ def _updated(board: Board) -> Steps[datetime | None]:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def _slice(view: Operations, what: str, count: int, start: Any) -> Generator[Any, Any, Slice]:
-    found = yield from view._page(what, count, start)
-    if found is None:
-        return Slice(0, 0, [])
-    size, first, _, rows = found
-    return Slice(size, first, view._entries(rows))
+def _slice(view: Operations, entries: Generator[Any, Any, list[Entry]]) -> Steps[Slice]:
+    size, found = yield from together([_size(view), entries])
+    return Slice(size, found)
+
+
+def _size(view: Operations) -> Steps[int]:
+    reply = yield Command("ZCARD", view.entries_key)
+    return int(reply)
+
+
+def _in_group(
+    view: Operations, group: tuple[str, str], offset: int, count: int
+) -> Generator[Any, Any, Slice]:
+    found = yield from view._group_operation(*group, offset, count)
+    return Slice(found["size"], found["entries"])
 
 
 def _found(view: Operations, player_ids: Sequence[str]) -> Generator[Any, Any, Slice]:
     ids = [player_id for player_id in player_ids if len(player_id.encode()) <= MOST_ID_BYTES]
     found = yield from view._players_operation(ids)
     entries = [entry | {"rank": entry["board_rank"]} for entry in found["entries"]]
-    return Slice(len(entries), 0, entries)
+    return Slice(len(entries), entries)
 
 
 def _mine(view: Operations, player_id: str) -> Steps[Mine | None]:
     around, percentile = yield from together(
-        [_slice(view, "user", NEIGHBOURS, player_id), view._percentile_operation(player_id)]
+        [
+            view._around_user_operation(player_id, NEIGHBOURS),
+            view._percentile_operation(player_id),
+        ]
     )
-    entry = next((one for one in around.entries if one["user_id"] == player_id), None)
+    entry = next((one for one in around if one["user_id"] == player_id), None)
     if entry is None or percentile is None:
         return None
-    return Mine(entry, around.entries, percentile)
+    return Mine(entry, around, percentile)
 
 
 def _online() -> Steps[frozenset[int] | None]:

@@ -8,9 +8,11 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
+from config.charts import Bar, bar_chart
 from config.paging import Pages
 from leaderboard import access, presentation, selectors
 from leaderboard.engine.values import MOST_RANK
@@ -30,6 +32,15 @@ class Tab:
     label: str
     url: str
     current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A detail by which the board is grouped, and the value asked for."""
+
+    name: str
+    label: str
+    value: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +72,13 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         return _wall(request, board, window)
     if "rank" in request.GET and request.GET["rank"] != "":
         page = (_whole(request.GET["rank"]) - 1) // standings.PER_PAGE + 1
-        return HttpResponseRedirect(Pages(request, 1, 1, drop=("rank", "q")).url(page))
+        elsewhere = Pages(request, 1, 1, drop=("rank", "q", *board.groups))
+        return HttpResponseRedirect(elsewhere.url(page))
     query = request.GET.get("q", "").strip()[:LONGEST_SEARCH]
     number = _whole(request.GET.get("page") or "1")
     me = people.player_id_of(request.user)
+    filters = _filters(request, board)
+    group = next(((one.name, one.value) for one in filters if one.value), None)
     wanted = people.players_named(query) if query else None
     found = standings.board_page(
         board,
@@ -72,15 +86,18 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         offset=(number - 1) * standings.PER_PAGE,
         player_id=me,
         among=wanted,
+        group=group,
     )
     last = 1 if query else max(1, -(-found.page.size // standings.PER_PAGE))
     pages = Pages(request, min(number, last), last, drop=("rank",))
     if number > last:
         return HttpResponseRedirect(pages.url(last))
-    first_page = not query and number == 1
+    first_page = not query and group is None and number == 1
     context = _context(request, board, window, found, me) | {
         "pages": pages,
         "query": query,
+        "filters": filters,
+        "filtered": bool(query or group),
         "live_mode": "rows" if first_page else "refresh",
         "may_submit": access.may_submit_own(request.user, board),
         "may_use_console": access.may_use_console(request.user, board),
@@ -117,6 +134,7 @@ def _context(
         ],
         "me": me or "",
         "mine": _place(board, found.mine) if found.mine else None,
+        "distribution": _distribution(board, found),
         "season": found.pointer,
         "season_name": season_name(board, found.pointer),
         "size_text": presentation.number_text(found.page.size),
@@ -145,6 +163,40 @@ def _place(board: Board, mine: Mine) -> Place:
         [presentation.line(board, entry) for entry in mine.around],
         presentation.percentile_text(mine.percentile),
         _next_step(board, mine),
+    )
+
+
+def _filters(request: HttpRequest, board: Board) -> list[Filter]:
+    """Country and team, where the board is grouped by them. What no player can have is nothing."""
+    labels = dict(Board.Group.choices)
+    found = []
+    for name in board.groups:
+        value = request.GET.get(name, "").strip().replace("\0", "")[:LONGEST_SEARCH]
+        found.append(Filter(name, str(labels[name]), value.upper() if name == "country" else value))
+    return found
+
+
+def _distribution(board: Board, found: Standings) -> SafeString | str:
+    bins = found.distribution
+    if found.page.size < 2 or not bins:
+        return ""
+    mine = found.mine.entry["score"] if found.mine else None
+    own = next(
+        (n for n, one in enumerate(bins) if mine is not None and one["low"] <= mine <= one["high"]),
+        None,
+    )
+    text = [presentation.score_text(board, one["low"]) for one in bins]
+    lowest, highest = text[0], presentation.score_text(board, bins[-1]["high"])
+    return bar_chart(
+        [
+            Bar(one["count"], f"{low}: {presentation.number_text(one['count'])}", mark=n == own)
+            for n, (one, low) in enumerate(zip(bins, text, strict=True))
+        ],
+        title=gettext("All scores"),
+        description=gettext("How the scores are spread, from %(low)s to %(high)s")
+        % {"low": lowest, "high": highest},
+        x_labels=[(1, lowest), (len(bins) - 2, highest)],
+        height=220,
     )
 
 

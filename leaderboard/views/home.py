@@ -64,7 +64,7 @@ def _card(board: Board, glance: Glance) -> Card:
         top.pointer,
         season_name(board, top.pointer),
         top.page.size,
-        top.watching,
+        glance.watching,
         glance.visitors,
     )
 
