@@ -17,6 +17,10 @@ from redis.exceptions import NoScriptError
 _INCLUDE = re.compile(r"^-- include (\w+)$", re.MULTILINE)
 
 
+# What the slow log's hashes mean: each script of this process by its hash.
+names: dict[str, str] = {}
+
+
 class Script:
     """One Lua file. Nothing is sent until it is called.
 
@@ -31,6 +35,7 @@ class Script:
         self.name = name
         self.text = text
         self.sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+        names[self.sha] = name
 
     def __repr__(self) -> str:
         return f"<Script {self.name}>"

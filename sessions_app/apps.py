@@ -11,7 +11,9 @@ class SessionsConfig(AppConfig):
             signals,  # noqa: F401 connects the receivers
         )
         from sessions_app.ops.audience import audience
+        from sessions_app.ops.limits import limits
         from sessions_app.ops.server import redis_servers
 
         ops.register(redis_servers)
         ops.register(audience)
+        ops.register(limits)

@@ -19,6 +19,7 @@ from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 from django.views.generic import CreateView, UpdateView
@@ -179,9 +180,14 @@ def sign_out_device(request: HttpRequest) -> HttpResponse:
     return redirect("devices")
 
 
+# Without a CSRF token, which a page would have to carry for it alone; browsers say where a request
+# comes from, and the worst that could be forged is that somebody is online.
+@csrf_exempt
 @require_POST
 def presence_beacon(request: HttpRequest) -> HttpResponse:
     """Pages without a stream say here that they are open, or (`leaving`) that they are not."""
+    if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
+        raise PermissionDenied
     viewer = presence.viewer_of(request)
     if request.POST.get("leaving"):
         presence.leave([viewer])

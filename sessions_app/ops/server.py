@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 from django.utils.formats import date_format, number_format
 from django.utils.timesince import timesince
@@ -16,8 +13,8 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from redis.exceptions import ResponseError
 
+from config import scripts
 from config.redis import get_redis
-from config.scripts import Script
 from sessions_app.ops import Fact, Section, Table
 
 INFO_PARTS = ("server", "memory", "clients", "stats", "persistence", "replication")
@@ -204,12 +201,5 @@ def _describe(command: bytes) -> tuple[str, str]:
     words = command.decode(errors="replace").split(" ", 4)
     name = words[0].upper()[:40]
     if name in {"EVALSHA", "EVAL"} and len(words) > 3:
-        return _scripts().get(words[1], name), words[3][:60]
+        return scripts.names.get(words[1], name), words[3][:60]
     return name, words[1][:60] if len(words) > 1 else ""
-
-
-@cache
-def _scripts() -> dict[str, str]:
-    """The name of each script of ours by the hash that the slow log knows it by."""
-    files = Path(settings.BASE_DIR).glob("*/scripts/**/*.lua")
-    return {Script(path.stem, path.read_text()).sha: path.stem for path in files}

@@ -190,7 +190,6 @@ FORMS = [
     ("password_change", True),
     ("sign_out_device", True),
     ("account", True),
-    ("presence", True),
 ]
 
 

@@ -243,3 +243,28 @@ class TestViewers:
             await viewers.tick()
         viewers._client = None
         assert await viewers.tick() == {"chess": 1}
+
+
+@pytest.mark.django_db
+class TestBeacon:
+    """Pages without a stream."""
+
+    def test_a_page_says_that_it_is_open_and_that_it_is_not(self, client, redis_client):
+        user = User.objects.create_user("ann")
+        client.force_login(user)
+        assert client.post("/presence/").status_code == 204
+        assert presence.is_online(user.pk)
+        client.post("/presence/", {"leaving": "1"})
+        move_back(redis_client, keys.site_accounts(), presence.GRACE)
+        assert not presence.is_online(user.pk)
+
+    def test_a_browser_without_an_account_counts_once(self, client):
+        client.post("/presence/")
+        client.post("/presence/")
+        assert presence.count() == 1
+
+    def test_another_site_cannot_make_somebody_look_online(self, client):
+        client.force_login(User.objects.create_user("ann"))
+        response = client.post("/presence/", headers={"sec-fetch-site": "cross-site"})
+        assert response.status_code == 403
+        assert presence.count() == 0

@@ -1,0 +1,14 @@
+// @ts-check
+// A page without a live stream says every 20 s that it is open, and at its end that it is not.
+if (!document.querySelector("[data-live]")) {
+  const tabs = new BroadcastChannel("presence");
+  const here = () => navigator.sendBeacon("/presence/");
+  here();
+  setInterval(here, 20_000);
+  // Another tab was closed: speak up for this one before the server believes that we left.
+  tabs.onmessage = () => setTimeout(here, 1000);
+  addEventListener("pagehide", () => {
+    navigator.sendBeacon("/presence/", new URLSearchParams({ leaving: "1" }));
+    tabs.postMessage("");
+  });
+}
