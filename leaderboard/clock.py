@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from config.locks import LockTakenError
 from config.redis import get_redis
-from leaderboard import archive, keys, pointer
+from leaderboard import archive, keys, pointer, rebuild
 from leaderboard.models import Board, ScoreEvent, Season
-from leaderboard.pointer import CLOSED, OPEN, PAUSED, Pointer
+from leaderboard.pointer import CLOSED, PAUSED, Pointer
 from leaderboard.services import moderation, seasons
 
 logger = logging.getLogger("rostrum.clock")
@@ -47,21 +47,21 @@ class Clock:
             return
         if at.is_open and seasons.roll_if_over(board, at):
             logger.info("Season ended", extra={"board": board.slug, "season": at.number})
-            at = seasons.current(board)
+            at = pointer.current(board)
         elif at.state == CLOSED:
             due = Season.objects.filter(
                 board=board, state=Season.State.PLANNED, opens__lte=timezone.now()
             ).first()
             if due is not None:
                 seasons.open_planned(due)
-                at = seasons.current(board)
+                at = pointer.current(board)
         if at is not None and self._told.get(board.slug) != at:
             seasons.follow_pointer(board)
             self._told[board.slug] = at
 
     def restore(self, board: Board) -> None:
         """Redis has lost the board, or it is new: put back what SQL knows."""
-        if seasons.current(board) is None:
+        if pointer.current(board) is None:
             return
         moderation.apply_everywhere_rules(board)
         logger.warning(
@@ -70,19 +70,13 @@ class Clock:
         )
 
     def resume(self, board: Board, at: Pointer) -> None:
-        """A rebuild that died has left the board paused; nobody holds its lock then."""
+        """A rebuild that died has left the board paused; nobody holds its lock then.
+
+        It may have died between new rules and the keys that fit them, so it is done again.
+        """
         with seasons.season_lock(board, wait=0):
-            at_now = pointer.read(board)
-            if at_now == at:
-                pointer.move(
-                    board,
-                    believed=at,
-                    mode="keep",
-                    number=at.number,
-                    state=OPEN,
-                    opens=at.opens,
-                    closes=at.closes,
-                )(get_redis())
+            if pointer.read(board) == at:
+                rebuild.rebuild_board(board)
 
 
 def read_all(boards: list[Board]) -> list[Pointer | None]:

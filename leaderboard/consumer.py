@@ -141,6 +141,13 @@ class Consumer:
                 self.look_after(board)
         return seen
 
+    def drain(self, board: Board) -> None:
+        """Store everything of one board that nobody else has taken."""
+        self.join(board)
+        while batches := list(self.read([board], claiming=False)):
+            for _, events in batches:
+                self.handle(board, events)
+
     def read(self, boards: Sequence[Board], claiming: bool) -> Iterator[tuple[Board, list[Event]]]:
         """New events of every board, and those that a dead worker left, in one round trip.
 

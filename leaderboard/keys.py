@@ -70,6 +70,13 @@ def group_ranks(entries: str, field: str) -> str:
     return f"{entries}:by:{field}:ranks"
 
 
+def rebuilt(entries: str) -> str:
+    """sorted set: the same entries made again from the score log; TTL none, swapped in or deleted
+    in the end; written by a rebuild.
+    """
+    return f"{entries}:rebuilt"
+
+
 def dropped(entries: str) -> str:
     """sorted set: a cleared board whose details are being deleted; TTL none, deleted in the end;
     written by the engine.

@@ -14,13 +14,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from django.db.models import Max
+
 from config import scripts
 from config.redis import get_async_redis, get_redis
 from leaderboard import keys
-from leaderboard.models import Board, Season
+from leaderboard.models import Board, ScoreEvent, Season
 from leaderboard.schedule import cron_line, last_boundary, next_boundary
 
 FIELDS = ("number", "state", "opens", "closes")
+SEQUENCE_GAP = 1_000_000
 OPEN, CLOSED, PAUSED = "open", "closed", "paused"
 
 _move = scripts.load(Path(__file__).parent / "scripts", "move_season")
@@ -182,6 +185,10 @@ def restore(board: Board) -> Move | None:
     season = Season.objects.filter(board=board).exclude(state="planned").order_by("-number").first()
     if season is None:
         return None
+    # The sequence is lost with the pointer, and must go on above all that SQL knows and what the
+    # lost stream may have held: it gives the events their order.
+    last = ScoreEvent.objects.filter(board=board).aggregate(Max("sequence"))["sequence__max"] or 0
+    get_redis().set(keys.sequence(board.key), last + SEQUENCE_GAP, nx=True)
     return move(
         board,
         believed=None,
@@ -191,6 +198,16 @@ def restore(board: Board) -> Move | None:
         opens=microseconds(season.opens),
         closes=None if season.closes is None else microseconds(season.closes),
     )
+
+
+def current(board: Board) -> Pointer | None:
+    """The pointer, put back from SQL when Redis has lost it."""
+    found = read(board)
+    if found is None:
+        restoring = restore(board)
+        if restoring is not None:
+            _, found = restoring(get_redis())
+    return found
 
 
 def parse(values: Sequence[bytes | None]) -> Pointer | None:

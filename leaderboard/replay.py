@@ -82,6 +82,12 @@ class Replay:
     def reset(self) -> None:
         self.entries.clear()
 
+    def trim(self, limit: int, ranking: Ranking) -> None:
+        """Keep the best `limit`."""
+        if len(self.entries) > limit:
+            best = sorted(self.entries.items(), key=lambda item: ranking.sort_key(*item))
+            self.entries = dict(best[:limit])
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """As the engine's `load` takes them."""
         for player_id, entry in self.entries.items():

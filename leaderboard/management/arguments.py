@@ -14,8 +14,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from config.locks import LockTakenError
 from config.redis import OUTAGE_ERRORS
 from leaderboard.engine import LeaderboardError
+from leaderboard.errors import ServiceError
 from leaderboard.models import Board
-from leaderboard.services.errors import ServiceError
 
 
 class LeaderboardCommand(BaseCommand):

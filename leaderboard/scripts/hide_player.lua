@@ -14,7 +14,7 @@ local id, hide = ARGV[3], ARGV[5] == 'hide'
 local flagged = call(hide and 'SADD' or 'SREM', base .. ':hidden', id)
 if flagged == 0 then return 0 end
 local values = group_values(id)
-local rank, previous_rank = false, false
+local rank, previous_rank, trimmed = false, false, false
 for number = 2, #KEYS do
   local entries = KEYS[number]
   local score, prefix = find(number, id, not hide)
@@ -29,12 +29,13 @@ for number = 2, #KEYS do
       call('ZREM', entries .. ':aside', member)
       add(entries, number, score, member)
       if indexed then index(number, id, prefix, score, values) end
-      trim(number, MOST_TRIMMED)
+      local ids = trim(number, MOST_TRIMMED)
+      if number == 2 then trimmed = ids end
       if number == 2 and call('ZSCORE', entries, member) then
         rank = rank_of(entries, member, score)
       end
     end
   end
 end
-announce(ARGV[5], id, ARGV[4], rank, previous_rank)
+announce(ARGV[5], id, ARGV[4], rank, previous_rank, trimmed)
 return 1

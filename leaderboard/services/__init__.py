@@ -1,13 +1,19 @@
 """What may happen to boards, seasons and players: every write goes through here."""
 
-from leaderboard.services.audit import Actor
-from leaderboard.services.boards import create_board
-from leaderboard.services.errors import (
+from leaderboard.errors import (
     NotOnBoardError,
     PlayerBannedError,
     SeasonClosedError,
     SeasonOverlapError,
     ServiceError,
+)
+from leaderboard.services.audit import Actor
+from leaderboard.services.boards import (
+    change_board,
+    create_board,
+    delete_board,
+    rebuild_board,
+    reset_board,
 )
 from leaderboard.services.moderation import (
     ban_player,
@@ -41,13 +47,17 @@ __all__ = [
     "asubmit_scores",
     "aupdate_details",
     "ban_player",
+    "change_board",
     "close_season",
     "create_board",
+    "delete_board",
     "edit_score",
     "hide_player",
     "lift_restriction",
     "open_season",
+    "rebuild_board",
     "remove_player",
+    "reset_board",
     "submit_score",
     "submit_scores",
     "unhide_player",

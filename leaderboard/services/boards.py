@@ -1,15 +1,30 @@
-"""Making boards, and taking them away."""
+"""Making boards, changing their rules, emptying them, taking them away."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
 
 from config.redis import get_redis
-from leaderboard.models import Board
+from leaderboard import keys, pointer, rebuild
+from leaderboard.errors import ServiceError
+from leaderboard.models import Board, ScoreEvent, Season
+from leaderboard.rebuild import Report
+from leaderboard.selectors.history import forget_season_list
 from leaderboard.services import audit, moderation, seasons
 from leaderboard.services.audit import Actor
+
+Progress = Callable[[int, int], None]
+
+# Rules by which the keys of a running season are laid out: with others it is made again.
+REORDERING = frozenset(
+    {"order", "ties", "ranking", "subscore_order", "groups", "windows", "time_zone"}
+)
+# Every process looks a board up again within this many seconds.
+RULES_KNOWN_AFTER = 2.5
 
 
 def create_board(*, actor: Actor, **values: Any) -> Board:
@@ -27,6 +42,98 @@ def begin(board: Board, actor: Actor) -> None:
     """What a saved board still needs before its first score."""
     moderation.apply_everywhere_rules(board)
     seasons.open_season(board=board, actor=actor)
+
+
+def change_board(*, board: Board, changes: dict[str, Any], actor: Actor) -> None:
+    """Change a board's settings. Rules that reorder a running season rebuild it from the log:
+    scores wait meanwhile, a few seconds on most boards."""
+    before = {name: getattr(board, name) for name in changes}
+    changes = {name: value for name, value in changes.items() if value != before[name]}
+    if not changes:
+        return
+    for name, value in changes.items():
+        setattr(board, name, value)
+    board.full_clean()
+    at = pointer.read(board)
+
+    def save() -> None:
+        with transaction.atomic():
+            board.revision += 1
+            board.save()
+            audit.record(
+                "board.change",
+                actor=actor,
+                board=board,
+                before={name: before[name] for name in changes},
+                after=changes,
+            )
+
+    if REORDERING & changes.keys() and at is not None and at.is_open:
+
+        def save_and_wait() -> None:
+            save()
+            time.sleep(RULES_KNOWN_AFTER)
+
+        with seasons.season_lock(board):
+            rebuild.rebuild_board(board, before_swap=save_and_wait)
+            forget_unused_windows(board, before.get("windows", []))
+    else:
+        save()
+    if {"schedule", "cron", "time_zone"} & changes.keys():
+        seasons.reschedule(board)
+    if changes.get("max_entries"):
+        board.engine().set_max_entries(board.max_entries, source="settings")
+
+
+def forget_unused_windows(board: Board, before: list[str]) -> None:
+    """Windows that are kept no longer expire by themselves, except the one for all time."""
+    if "all" in before and "all" not in board.windows:
+        entries = keys.window_entries(board.key, "all", "all")
+        get_redis().unlink(*keys.entries_keys(entries, Board.Group.values))
+
+
+def rebuild_board(
+    *, board: Board, actor: Actor, check: bool = False, progress: Progress | None = None
+) -> Report:
+    """Make the live board again from the score log, or with `check` only compare."""
+    if check:
+        return rebuild.check_board(board, progress=progress)
+    with seasons.season_lock(board):
+        moderation.apply_everywhere_rules(board)
+        report = rebuild.rebuild_board(board, progress=progress)
+    audit.record("board.rebuild", actor=actor, board=board, differences=report.count)
+    return report
+
+
+def reset_board(
+    *, board: Board, actor: Actor, season_only: bool = False, keep_archive: bool = False
+) -> None:
+    """Empty a board.
+
+    `season_only`: the running season and its windows; past seasons and the log stay.
+    `keep_archive`: the log goes too, final standings stay. Neither: everything, as if new.
+    """
+    with seasons.season_lock(board):
+        if season_only:
+            at = pointer.read(board)
+            if at is None or not at.is_open:
+                raise ServiceError(f"{board.name} has no open season to reset.")
+            board.engine(at.number).clear(source=f"staff:{actor.name}"[:64])
+            audit.record("board.reset", actor=actor, board=board, scope="season")
+            return
+        sequence = int(get_redis().get(keys.sequence(board.key)) or 0)
+        with transaction.atomic():
+            ScoreEvent.objects.filter(board=board).delete()
+            kept = Season.State.CLOSED if keep_archive else ""
+            Season.objects.filter(board=board).exclude(state=kept).delete()
+            audit.record(
+                "board.reset", actor=actor, board=board, scope="live" if keep_archive else "all"
+            )
+        forget_keys(board.key)
+        # Open pages and caches know the board by its sequence.
+        get_redis().set(keys.sequence(board.key), sequence + 1)
+        forget_season_list(board.pk)
+    begin(board, actor)
 
 
 def delete_board(*, board: Board, actor: Actor) -> None:

@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from config.redis import get_redis
 from leaderboard import keys
+from leaderboard.errors import NotOnBoardError, ServiceError
 from leaderboard.models import Board, Player, Restriction
 from leaderboard.services import audit, marks, scores
 from leaderboard.services.audit import Actor
-from leaderboard.services.errors import NotOnBoardError, ServiceError
 from leaderboard.services.scores import ScoreResult
 
 

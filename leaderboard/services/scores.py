@@ -26,9 +26,9 @@ from leaderboard.engine import (
     SeasonMovedError,
     Submission,
 )
+from leaderboard.errors import PlayerBannedError, SeasonClosedError, ServiceError
 from leaderboard.models import Board
 from leaderboard.services import marks
-from leaderboard.services.errors import PlayerBannedError, SeasonClosedError, ServiceError
 
 # A pointer that moves this often under one write is being moved by a bug.
 MOST_MOVES = 8

@@ -13,11 +13,11 @@ from django.utils import timezone
 from config.locks import Held, hold
 from config.redis import get_redis
 from leaderboard import archive, pointer
+from leaderboard.errors import SeasonClosedError, SeasonOverlapError, ServiceError
 from leaderboard.models import Board, Season
 from leaderboard.pointer import CLOSED, OPEN, Pointer
 from leaderboard.services import audit
 from leaderboard.services.audit import Actor
-from leaderboard.services.errors import SeasonClosedError, SeasonOverlapError, ServiceError
 
 Progress = Callable[[int, int], None]
 
@@ -30,16 +30,6 @@ CLOCK_MARGIN = timedelta(seconds=30)
 def season_lock(board: Board, *, wait: float = LOCK_WAIT) -> AbstractContextManager[Held]:
     """One at a time moves or archives a board's seasons; `LockTakenError` when it is taken."""
     return hold(f"season:{board.slug}", timeout=LOCK_TIMEOUT, wait=wait)
-
-
-def current(board: Board) -> Pointer | None:
-    """The pointer, put back from SQL when Redis has lost it."""
-    found = pointer.read(board)
-    if found is None:
-        restoring = pointer.restore(board)
-        if restoring is not None:
-            _, found = restoring(get_redis())
-    return found
 
 
 def open_season(
@@ -59,7 +49,7 @@ def open_season(
     planned = opens is not None and opens > now
     _check_times(board, opens, closes, now)
     with season_lock(board):
-        at = current(board)
+        at = pointer.current(board)
         if planned:
             assert opens is not None
             return _plan(board, actor, name, opens, closes, at)
@@ -83,7 +73,7 @@ def open_planned(season: Season) -> None:
     board = season.board
     with season_lock(board):
         season.refresh_from_db()
-        at = current(board)
+        at = pointer.current(board)
         if season.state != Season.State.PLANNED or (at is not None and at.is_open):
             return
         closes = None if season.closes is None else pointer.microseconds(season.closes)
@@ -104,7 +94,7 @@ def close_season(
     `number` guards against closing another season than the one a person looked at.
     """
     with season_lock(board) as held:
-        at = current(board)
+        at = pointer.current(board)
         if at is None or not at.is_open:
             last = "" if at is None else f" {_title(board, at.number)} is already closed."
             raise SeasonClosedError(f"{board.name} has no open season.{last}")
@@ -134,7 +124,7 @@ def close_season(
 
 def follow_pointer(board: Board) -> None:
     """Bring the Season rows in line with Redis; safe to repeat at any time."""
-    at, ended = current(board), pointer.read_ended(board)
+    at, ended = pointer.current(board), pointer.read_ended(board)
     with transaction.atomic():
         for past in ended:
             season, _ = Season.objects.get_or_create(
@@ -166,6 +156,24 @@ def roll_if_over(board: Board, at: Pointer) -> bool:
         return False
     moved, _ = pointer.roll(board, at)(get_redis())
     return moved
+
+
+def reschedule(board: Board) -> None:
+    """The calendar changed: the running season ends when the new one says."""
+    with season_lock(board):
+        at = pointer.current(board)
+        if at is None or not at.is_open:
+            return
+        pointer.move(
+            board,
+            believed=at,
+            mode="keep",
+            number=at.number,
+            state=OPEN,
+            opens=at.opens,
+            closes=pointer.next_close(board, timezone.now()),
+        )(get_redis())
+        follow_pointer(board)
 
 
 def season_name(board: Board, number: int, opens: datetime) -> str:

@@ -1,0 +1,362 @@
+"""A live board made again from the score log.
+
+The log in SQL is played again (`replay.py`) and loaded into fresh keys beside the live ones, while
+scores go on. Then the board is paused for the few scores that came meanwhile, and the fresh keys
+take the place of the live ones in one script. Whoever submits in that moment waits for it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from config import scripts
+from config.redis import get_redis
+from leaderboard import consumer, keys, pointer
+from leaderboard.engine.windows import ALL_TIME, Period, period_at, periods_since
+from leaderboard.errors import ServiceError
+from leaderboard.models import Board, Player, ScoreEvent
+from leaderboard.pointer import OPEN, PAUSED, Pointer
+from leaderboard.replay import Ranking, Replay
+
+logger = logging.getLogger("rostrum.rebuild")
+
+Progress = Callable[[int, int], None]
+
+ATTEMPTS = 3
+DRAIN_LIMIT = 60.0  # seconds for the log to catch up before the rebuild begins
+PAUSED_DRAIN_LIMIT = 4.0  # and while everybody waits
+SHOWN = 20
+PORTION = 1000
+
+_swap = scripts.load(Path(__file__).parent / "scripts", "swap_entries")
+
+
+@dataclass(frozen=True)
+class Difference:
+    player_id: str
+    live: Mapping[str, Any] | None
+    log: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """`differences` between the live season and the log, the first 20 of `count`."""
+
+    entries: int
+    count: int
+    swapped: bool
+    differences: tuple[Difference, ...] = field(default=())
+
+
+class StructuralChangeError(Exception):
+    """Players were removed while the rebuild ran: it has to start over."""
+
+
+def check_board(board: Board, *, progress: Progress | None = None) -> Report:
+    """Compare the live season with the log; nothing is changed."""
+    at = _open_pointer(board)
+    drain(board, DRAIN_LIMIT)
+    build = Build(board, at)
+    build.replay(progress)
+    differences = build.compare()
+    if differences:
+        # Scores that came during the comparison look like differences; those that stay are.
+        drain(board, DRAIN_LIMIT)
+        build.replay()
+        differences = build.compare(only={one.player_id for one in differences})
+    return Report(
+        entries=len(build.season.entries),
+        count=len(differences),
+        swapped=False,
+        differences=tuple(differences[:SHOWN]),
+    )
+
+
+def rebuild_board(
+    board: Board, *, progress: Progress | None = None, before_swap: Callable[[], None] | None = None
+) -> Report:
+    """Make the board again and swap it in; call under the board's season lock.
+
+    With `before_swap` (a change of rules) the board is paused from the start, because scores by
+    the old rules do not fit the new keys.
+    """
+    at = _open_pointer(board)
+    for _ in range(ATTEMPTS):
+        build = Build(board, at)
+        try:
+            if before_swap is not None:
+                _pause(board, at)
+            drain(board, DRAIN_LIMIT)
+            build.replay(progress)
+            differences = build.compare() if before_swap is None else []
+            build.load_all()
+            if before_swap is None:
+                _pause(board, at)
+            drain(board, PAUSED_DRAIN_LIMIT)
+            build.catch_up()
+            if before_swap is not None:
+                before_swap()
+            if not build.swap():
+                raise ServiceError("The season ended during the rebuild; run it again.")
+        except StructuralChangeError:
+            continue
+        finally:
+            build.clean()
+            _resume(board)
+        logger.info(
+            "Board rebuilt",
+            extra={"board": board.slug, "entries": len(build.season.entries)},
+        )
+        return Report(
+            entries=len(build.season.entries),
+            count=len(differences),
+            swapped=True,
+            differences=tuple(differences[:SHOWN]),
+        )
+    raise ServiceError(f"{board.name} changes too much right now; try again in a quiet minute.")
+
+
+def drain(board: Board, limit: float) -> None:
+    """Wait until every event of the board is in SQL, and store what nobody else does."""
+    reader = consumer.Consumer()
+    deadline = time.monotonic() + limit
+    while True:
+        reader.drain(board)
+        if consumer.lag(board) == 0:
+            return
+        if time.monotonic() > deadline:
+            raise ServiceError(
+                f"The score log of {board.name} is not stored yet; is the database busy?"
+            )
+        time.sleep(0.02)
+
+
+class Build:
+    """The season and the windows of one board, played again."""
+
+    def __init__(self, board: Board, at: Pointer) -> None:
+        self.board, self.at = board, at
+        self.engine = board.engine(at.number)
+        self.season = self._fresh()
+        now = self.engine.now()
+        zone = board.zone
+        start = now - self.engine.rules.retention
+        self.windows: dict[tuple[str, str], tuple[Period, Replay]] = {
+            (name, period.name): (period, self._fresh())
+            for name in board.windows
+            for period in periods_since(name, start, now, zone)
+        }
+        self.details: dict[str, dict[str, str]] = {}
+        self.sequence = 0
+        self._touched: set[str] = set()
+        self._structural = False
+        self.ranking = Ranking(board.order, board.ties, board.ranking, board.subscore_order or None)
+
+    def _fresh(self) -> Replay:
+        return Replay(self.board.order, self.board.subscore_order or None)
+
+    def replay(self, progress: Progress | None = None) -> None:
+        """Play all events after those already played."""
+        self._touched, self._structural = set(), False
+        events = ScoreEvent.objects.filter(board=self.board, sequence__gt=self.sequence)
+        if ALL_TIME not in self.board.windows:
+            since = min((period.start for period, _ in self.windows.values()), default=None)
+            needed = events.filter(season=self.at.number)
+            events = needed if since is None else needed | events.filter(at__gte=since)
+        total = events.count() if progress else 0
+        rows = events.order_by("sequence").values_list(
+            "sequence", "season", "op", "player_id", "operator", "value", "at", "data"
+        )
+        for count, row in enumerate(rows.iterator(chunk_size=PORTION), 1):
+            self._play(*row)
+            if progress and count % PORTION == 0:
+                progress(count, total)
+
+    def _play(
+        self,
+        sequence: int,
+        season: int,
+        op: str,
+        player_id: str,
+        operator: str,
+        value: float | None,
+        at: int,
+        data: dict[str, Any] | None,
+    ) -> None:
+        self.sequence = sequence
+        data = data or {}
+        here = season == self.at.number
+        sets = [self.season] if here else []
+        sets += [self.windows[key][1] for key in self._periods(at) if key in self.windows]
+        if op == "score":
+            assert value is not None
+            for one in sets:
+                one.score(player_id, operator, value, data.get("given_subscore"), at, sequence)
+            self._touched.add(player_id)
+        elif op == "remove":
+            for one in self._all():
+                one.remove(player_id)
+            self.details.pop(player_id, None)
+            self._structural = True
+        elif op == "reset":
+            for one in self._all():
+                one.reset()
+            self.details.clear()
+            self._structural = True
+        elif op == "limit" and here and data.get("limit"):
+            self.season.trim(int(data["limit"]), self.ranking)
+            self._structural = True
+        for trimmed in data.get("trimmed", ()) if here else ():
+            self.season.remove(trimmed)
+            self._structural = True
+        if data.get("details"):
+            self.details.setdefault(player_id, {}).update(data["details"])
+
+    def _periods(self, at: int) -> Iterator[tuple[str, str]]:
+        for name in self.board.windows:
+            yield name, period_at(name, at, self.board.zone).name
+
+    def _all(self) -> list[Replay]:
+        return [self.season, *(replay for _, replay in self.windows.values())]
+
+    def compare(self, only: set[str] | None = None) -> list[Difference]:
+        """Where the live season and the log disagree."""
+        live = {
+            entry["user_id"]: _standing(entry, self.ranking)
+            for entry in self.engine.scan(PORTION, details=False)
+        }
+        hidden = {one.decode() for one in get_redis().smembers(keys.hidden(self.board.key))}
+        logged = {
+            row["user_id"]: _standing(row, self.ranking)
+            for row in self.season.rows()
+            if row["user_id"] not in hidden
+        }
+        names = only if only is not None else live.keys() | logged.keys()
+        return [
+            Difference(name, live.get(name), logged.get(name))
+            for name in sorted(names)
+            if live.get(name) != logged.get(name)
+        ]
+
+    def load_all(self) -> None:
+        """Fill the fresh keys, and give back the details that Redis has lost."""
+        self.clean()
+        self.engine.beside().load(self._with_lost_details(self.season.rows()))
+        for (name, period), (_, replay) in self.windows.items():
+            if self.board.max_entries:
+                replay.trim(self.board.max_entries, self.ranking)
+            window = self.engine.window(name, None if name == ALL_TIME else period)
+            window.beside().load(self._with_lost_details(replay.rows()))
+
+    def catch_up(self) -> None:
+        """Add what came since; the board is paused, so this is the rest."""
+        self.replay()
+        if self._structural:
+            raise StructuralChangeError
+        if not self._touched:
+            return
+        replays = [(self.engine, self.season)]
+        for (name, period), (_, replay) in self.windows.items():
+            window = self.engine.window(name, None if name == ALL_TIME else period)
+            replays.append((window, replay))
+        for live, replay in replays:
+            rows = (row for row in replay.rows() if row["user_id"] in self._touched)
+            live.beside().load(rows)
+
+    def swap(self) -> bool:
+        base = self.board.key
+        live = [self.engine.entries_key]
+        live += [keys.window_entries(base, name, period) for name, period in self.windows]
+        suffixes = [key.removeprefix("x") for key in keys.entries_keys("x", Board.Group.values)]
+        return bool(
+            _swap(
+                get_redis(),
+                [keys.season_pointer(base), keys.sequence(base), *live],
+                [self.at.number, keys.live(base), self.sequence, *suffixes],
+            )
+        )
+
+    def clean(self) -> None:
+        """Fresh keys that were not swapped in: of this build, or of one that died."""
+        base = self.board.key
+        live = [self.engine.entries_key]
+        live += [keys.window_entries(base, name, period) for name, period in self.windows]
+        fields = Board.Group.values
+        for entries in live:
+            get_redis().unlink(*keys.entries_keys(keys.rebuilt(entries), fields))
+
+    def _with_lost_details(self, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        portion: list[dict[str, Any]] = []
+        for row in rows:
+            portion.append(row)
+            if len(portion) == PORTION:
+                yield from self._give_back(portion)
+                portion = []
+        yield from self._give_back(portion)
+
+    def _give_back(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The log has what was submitted; the players' own rows what was there before it."""
+        pipe = get_redis().pipeline(transaction=False)
+        for row in rows:
+            pipe.exists(keys.user(self.board.key, row["user_id"]))
+        lost = [row for row, known in zip(rows, pipe.execute(), strict=True) if not known]
+        profiles = Player.objects.in_bulk([row["user_id"] for row in lost]) if lost else {}
+        for row in lost:
+            player = profiles.get(row["user_id"])
+            row["metadata"] = profile_details(player) | self.details.get(row["user_id"], {})
+        return rows
+
+
+def profile_details(player: Player | None) -> dict[str, str]:
+    if player is None:
+        return {}
+    known = {
+        "name": player.display_name,
+        "country": player.country,
+        "team": player.team,
+        "avatar": player.avatar,
+    }
+    return {name: value for name, value in known.items() if value}
+
+
+def _standing(entry: Mapping[str, Any], ranking: Ranking) -> dict[str, Any]:
+    standing = {"score": entry["score"]}
+    if ranking.subscore:
+        standing["subscore"] = entry["subscore"]
+    if ranking.ties != "member":
+        standing |= {"at": entry["at"], "counter": entry["counter"]}
+    return standing
+
+
+def _open_pointer(board: Board) -> Pointer:
+    at = pointer.current(board)
+    if at is None or at.state not in {OPEN, PAUSED}:
+        raise ServiceError(f"{board.name} has no open season; past seasons are in SQL already.")
+    return at
+
+
+def _pause(board: Board, at: Pointer) -> None:
+    _set_state(board, at, OPEN, PAUSED)
+
+
+def _resume(board: Board) -> None:
+    at = pointer.read(board)
+    if at is not None:
+        _set_state(board, at, PAUSED, OPEN)
+
+
+def _set_state(board: Board, at: Pointer, before: str, after: str) -> None:
+    pointer.move(
+        board,
+        believed=Pointer(at.number, before, at.opens, at.closes),
+        mode="keep",
+        number=at.number,
+        state=after,
+        opens=at.opens,
+        closes=at.closes,
+    )(get_redis())

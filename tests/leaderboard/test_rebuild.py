@@ -1,0 +1,216 @@
+"""A board made again from the score log is the board that was."""
+
+import random
+import threading
+
+import pytest
+from django.core.cache import cache
+
+from config.redis import get_redis
+from leaderboard import clock, keys, pointer, rebuild, services
+from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
+from leaderboard.services import boards, marks
+from tests.leaderboard.boards import ACTOR, forget_seasons, ids, open_board, submit
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _new_process(monkeypatch):
+    forget_seasons()
+    marks._seen.clear()
+    cache.clear()
+    monkeypatch.setattr(boards, "RULES_KNOWN_AFTER", 0.0)
+
+
+def picture(board):
+    """Everything a reader can see, ties and details included."""
+    engine = board.engine()
+    views = {"season": list(engine.scan())}
+    for window in board.windows:
+        views[window] = list(engine.window(window).scan())
+    return views
+
+
+def play(board, count=120):
+    chance = random.Random(7)
+    second = bool(board.subscore_order)
+    for _ in range(count):
+        submit(
+            board,
+            f"p{chance.randint(1, 15)}",
+            float(chance.randint(0, 6)),
+            operator=chance.choice(["set", "best", "sum", None]),
+            subscore=float(chance.randint(0, 3)) if second and chance.random() < 0.7 else None,
+            details={"name": f"n{chance.randint(1, 9)}", "team": chance.choice("ab")},
+        )
+
+
+def lose(board):
+    boards.forget_keys(board.key)
+
+
+def again(board, **options):
+    return services.rebuild_board(board=board, actor=ACTOR, **options)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"windows": ["day", "all"], "groups": ["team"], "ranking": "dense"},
+        {"order": "asc", "ties": "latest", "subscore_order": "desc", "windows": ["week"]},
+        {"ties": "member", "ranking": "competition"},
+        {"max_entries": 6},
+    ],
+)
+def test_after_the_keys_were_deleted_a_rebuild_gives_the_same_board(rules):
+    board = open_board(**rules)
+    play(board)
+    first, second, *_ = ids(board.engine().get_top(9))
+    services.remove_player(board=board, player_id=first, reason="x", actor=ACTOR)
+    services.hide_player(board=board, player_id=second, reason="x", actor=ACTOR)
+    play(board, 20)
+    rebuild.drain(board, 5)
+    before = picture(board)
+    lose(board)
+    report = again(board)
+    assert report.swapped
+    assert picture(board) == before
+    assert again(board, check=True).count == 0
+    assert pointer.read(board).is_open
+    assert not list(get_redis().scan_iter("*rebuilt*"))
+    services.unhide_player(board=board, player_id=second, reason="x", actor=ACTOR)
+    play(board, 10)
+    assert again(board, check=True).count == 0
+
+
+def test_the_sequence_never_goes_back():
+    board = open_board()
+    last = submit(board, "ada", 1).sequence
+    rebuild.drain(board, 5)
+    lose(board)
+    clock.Clock().tick()
+    assert submit(board, "bob", 1).sequence > last
+    again(board)
+    assert ids(board.engine().get_top(9)) == ["ada", "bob"]
+
+
+def test_a_check_reports_and_changes_nothing():
+    board = open_board(ties="member")
+    submit(board, "ada", 10)
+    submit(board, "bob", 20)
+    client = get_redis()
+    client.zadd(board.engine().entries_key, {"ada": 99, "eve": 5})
+    report = again(board, check=True)
+    assert {one.player_id: (one.live, one.log) for one in report.differences} == {
+        "ada": ({"score": 99.0}, {"score": 10.0}),
+        "eve": ({"score": 5.0}, None),
+    }
+    assert not report.swapped
+    assert board.engine().get_user_entry("eve")
+    assert again(board).count == 2
+    assert ids(board.engine().get_top(9)) == ["bob", "ada"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_scores_go_on_while_a_board_is_rebuilt_and_none_is_lost():
+    board = open_board(operator="sum", windows=["day"])
+    play(board, 50)
+    stop = threading.Event()
+    sent = []
+
+    def write():
+        number = 0
+        while not stop.is_set():
+            number += 1
+            submit(board, f"w{number % 7}", 1.0, operator="sum")
+            sent.append(number)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(3):
+            assert again(board).swapped
+    finally:
+        stop.set()
+        writer.join()
+    total = sum(e["score"] for e in board.engine().list_all() if e["user_id"].startswith("w"))
+    assert total == len(sent)
+    assert again(board, check=True).count == 0
+
+
+def test_another_rule_reorders_the_running_season():
+    board = open_board(operator="set", ranking="ordinal")
+    for player, score in [("ada", 10), ("bob", 10), ("cy", 5)]:
+        submit(board, player, score, details={"team": "red"})
+    services.change_board(
+        board=board,
+        changes={"order": "asc", "ranking": "dense", "groups": ["team"], "windows": ["day"]},
+        actor=ACTOR,
+    )
+    entries = board.engine().get_top(9)
+    assert [(e["user_id"], e["rank"]) for e in entries] == [("cy", 1), ("ada", 2), ("bob", 2)]
+    assert ids(board.engine().window("day").get_top(9)) == ["cy", "ada", "bob"]
+    assert Board.objects.get().order == "asc"
+    assert submit(board, "di", 1).rank == 1
+
+
+def test_a_rebuild_that_died_is_finished_by_the_clock():
+    board = open_board()
+    submit(board, "ada", 10)
+    get_redis().hset(keys.season_pointer(board.key), "state", "paused")
+    clock.Clock().tick()
+    assert pointer.read(board).is_open
+    assert submit(board, "bob", 20).rank == 1
+
+
+def test_another_schedule_moves_the_end_of_the_season():
+    board = open_board()
+    assert pointer.read(board).closes is None
+    services.change_board(board=board, changes={"schedule": "daily"}, actor=ACTOR)
+    assert pointer.read(board).closes
+    assert Season.objects.get(board=board).closes
+
+
+def full_board():
+    board = open_board(schedule="daily", windows=["all"])
+    submit(board, "ada", 10)
+    services.close_season(board=board, actor=ACTOR)
+    submit(board, "bob", 10)
+    rebuild.drain(board, 5)
+    return board
+
+
+def test_a_reset_of_the_season_keeps_the_past():
+    board = full_board()
+    services.reset_board(board=board, actor=ACTOR, season_only=True)
+    assert board.engine().get_size() == 0
+    assert FinalStanding.objects.count() == 1
+    assert pointer.read(board).number == 2
+    rebuild.drain(board, 5)
+    again(board)
+    assert board.engine().get_size() == 0
+
+
+def test_a_reset_that_keeps_the_archive_forgets_the_log():
+    board = full_board()
+    services.reset_board(board=board, actor=ACTOR, keep_archive=True)
+    assert (FinalStanding.objects.count(), ScoreEvent.objects.count()) == (1, 0)
+    assert submit(board, "cy", 1).season == 2
+
+
+def test_a_full_reset_leaves_a_board_as_new():
+    board = full_board()
+    before = int(get_redis().get(keys.sequence(board.key)))
+    services.reset_board(board=board, actor=ACTOR)
+    assert (FinalStanding.objects.count(), ScoreEvent.objects.count()) == (0, 0)
+    result = submit(board, "cy", 1)
+    assert (result.season, result.rank) == (1, 1)
+    assert result.sequence > before
+
+
+def test_a_deleted_board_leaves_no_key():
+    board = full_board()
+    services.delete_board(board=board, actor=ACTOR)
+    assert not list(get_redis().scan_iter("leaderboard:*"))
+    assert not Board.objects.exists()
