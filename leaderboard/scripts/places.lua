@@ -96,58 +96,62 @@ if indexed then
   end
 end
 
-local function stands_anywhere(id)
-  for number = 2, #KEYS do
-    local entries = KEYS[number]
-    if stamped then
-      if call('HEXISTS', entries .. ':at', id) == 1 then return number end
-    elseif call('ZSCORE', entries, id) or call('ZSCORE', entries .. ':aside', id) then
-      return number
-    end
-  end
-end
-
--- Details live as long as the player stands anywhere: for ever on the board itself, else as long
--- as the last of the windows.
-local function release_details(id)
-  local first = stands_anywhere(id)
-  local user = base .. ':user:' .. id
-  if not first then
-    call('DEL', user)
-  elseif first > 2 then
-    local latest = 0
-    for number = first, #KEYS do
-      if find(number, id) or find(number, id, true) then
-        local moment = tonumber(expires[number])
-        if not moment then
-          call('PERSIST', user)
-          return
-        end
-        latest = math.max(latest, moment)
+-- Submissions to a board without a limit never take anybody out.
+local release_details, trim
+if limit > 0 or string.byte(ARGV[1], 7) == 45 then
+  local function stands_anywhere(id)
+    for number = 2, #KEYS do
+      local entries = KEYS[number]
+      if stamped then
+        if call('HEXISTS', entries .. ':at', id) == 1 then return number end
+      elseif call('ZSCORE', entries, id) or call('ZSCORE', entries .. ':aside', id) then
+        return number
       end
     end
-    call('PEXPIREAT', user, latest)
   end
-end
 
--- Take the worst out until the limit holds. Returns their ids, the worst first, or false.
-local function trim(number, most)
-  local entries = KEYS[number]
-  local over = math.min(call('ZCARD', entries) - limit, most)
-  if limit == 0 or over <= 0 then return false end
-  local worst = call(desc and 'ZRANGE' or 'ZREVRANGE', entries, 0, over - 1, 'WITHSCORES')
-  local ids = {}
-  for at = 1, #worst, 2 do
-    local member = worst[at]
-    local id = string.sub(member, prefix_length + 1)
-    ids[#ids + 1] = id
-    if indexed then
-      local prefix = string.sub(member, 1, prefix_length)
-      unindex(number, id, prefix, worst[at + 1], group_values(id))
+  -- Details live as long as the player stands anywhere: for ever on the board itself, else as long
+  -- as the last of the windows.
+  release_details = function(id)
+    local first = stands_anywhere(id)
+    local user = base .. ':user:' .. id
+    if not first then
+      call('DEL', user)
+    elseif first > 2 then
+      local latest = 0
+      for number = first, #KEYS do
+        if find(number, id) or find(number, id, true) then
+          local moment = tonumber(expires[number])
+          if not moment then
+            call('PERSIST', user)
+            return
+          end
+          latest = math.max(latest, moment)
+        end
+      end
+      call('PEXPIREAT', user, latest)
     end
-    call('ZREM', entries, member)
-    if stamped then call('HDEL', entries .. ':at', id) end
-    release_details(id)
   end
-  return ids
+
+  -- Take the worst out until the limit holds. Returns their ids, the worst first, or false.
+  trim = function(number, most)
+    local entries = KEYS[number]
+    local over = math.min(call('ZCARD', entries) - limit, most)
+    if limit == 0 or over <= 0 then return false end
+    local worst = call(desc and 'ZRANGE' or 'ZREVRANGE', entries, 0, over - 1, 'WITHSCORES')
+    local ids = {}
+    for at = 1, #worst, 2 do
+      local member = worst[at]
+      local id = string.sub(member, prefix_length + 1)
+      ids[#ids + 1] = id
+      if indexed then
+        local prefix = string.sub(member, 1, prefix_length)
+        unindex(number, id, prefix, worst[at + 1], group_values(id))
+      end
+      call('ZREM', entries, member)
+      if stamped then call('HDEL', entries .. ':at', id) end
+      release_details(id)
+    end
+    return ids
+  end
 end

@@ -24,11 +24,15 @@ local prefix_length = sub_length + (timed and 12 or 0)
 local RANK = desc and 'ZREVRANK' or 'ZRANK'
 local RANGE = desc and 'ZREVRANGE' or 'ZRANGE'
 
--- The shortest text that gives the same double back; Lua's own has 14 digits.
+-- A text that gives the same double back, short where it can be; Lua's own has 14 digits. The last
+-- one is kept, because a score goes into several sorted sets.
+local last_number, last_text
 local function number_text(number)
+  if number == last_number then return last_text end
   local text = string.format('%.15g', number)
-  if tonumber(text) == number then return text end
-  return string.format('%.17g', number)
+  if tonumber(text) ~= number then text = string.format('%.17g', number) end
+  last_number, last_text = number, text
+  return text
 end
 
 -- Eight bytes that sort as the doubles do.

@@ -61,13 +61,16 @@ local function decide(operator, value, given_sub, old, old_sub)
   return old, old_sub
 end
 
-local function breach(operator, value, score, old)
-  local bounded = operator == 'b' and value or score
-  if extra.low and bounded < extra.low then return 'score_too_low' end
-  if extra.high and bounded > extra.high then return 'score_too_high' end
-  if extra.step then
-    local step = operator == 'i' and value or (old and score - old or 0)
-    if math.abs(step) > extra.step then return 'step_too_large' end
+local breach
+if extra.low or extra.high or extra.step then
+  breach = function(operator, value, score, old)
+    local bounded = operator == 'b' and value or score
+    if extra.low and bounded < extra.low then return 'score_too_low' end
+    if extra.high and bounded > extra.high then return 'score_too_high' end
+    if extra.step then
+      local step = operator == 'i' and value or (old and score - old or 0)
+      if math.abs(step) > extra.step then return 'step_too_large' end
+    end
   end
 end
 
@@ -86,12 +89,15 @@ local function move(number, id, out, old_score, old_prefix, score, subscore, sta
   if old_score then
     if index_it then unindex(number, id, old_prefix, old_score, old_values) end
     if stamped then call('ZREM', target, old_prefix .. id) end
-  end
-  add(target, number, text, prefix .. id)
-  if stamped then
-    if call('HSET', entries .. ':at', id, prefix) == 1 and expires
-        and call('HLEN', entries .. ':at') == 1 then
-      keep_until(entries .. ':at', number)
+    call('ZADD', target, text, prefix .. id)
+    if stamped then call('HSET', entries .. ':at', id, prefix) end
+  else
+    add(target, number, text, prefix .. id)
+    if stamped then
+      call('HSET', entries .. ':at', id, prefix)
+      if expires and call('HLEN', entries .. ':at') == 1 then
+        keep_until(entries .. ':at', number)
+      end
     end
   end
   if index_it then index(number, id, prefix, text, values) end
@@ -140,7 +146,7 @@ local function write(at, pending)
     score, subscore = old, old_sub
   else
     score, subscore = decide(operator, value, given_sub, old, old_sub)
-    local code = not score and subscore or breach(operator, value, score, old)
+    local code = not score and subscore or (breach and breach(operator, value, score, old))
     if code then return code end
   end
   if pending then
