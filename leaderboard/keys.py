@@ -38,8 +38,8 @@ def window_entries(board: str, window: str, period: str) -> str:
 
 
 def stamps(entries: str) -> str:
-    """hash: id → the bytes before the id in the sorted set, on boards that rank ties by time or
-    subscore; TTL as its sorted set; written by the engine.
+    """hash: id → the bytes before the id in the sorted set and the score, on boards that rank ties
+    by time or subscore; TTL as its sorted set; written by the engine.
     """
     return f"{entries}:at"
 

@@ -28,7 +28,7 @@ while at <= #ARGV do
     values = group_values(id)
   end
   add(target, 2, score, prefix .. id)
-  if stamped then call('HSET', entries .. ':at', id, prefix) end
+  if stamped then call('HSET', entries .. ':at', id, prefix .. score) end
   if indexed and not hidden then index(2, id, prefix, score, values) end
   rows, at = rows + 1, at + 6 + 2 * count
 end

@@ -24,14 +24,14 @@ local function add(key, number, score, member)
   end
 end
 
--- The score and prefix of a player in one sorted set, or among those set aside.
+-- The score and prefix of a player in one sorted set, or among those set aside, `out` being
+-- whether the player is hidden.
 local function find(number, id, out)
   local entries = KEYS[number]
-  local target = out and entries .. ':aside' or entries
-  if not stamped then return call('ZSCORE', target, id), '' end
-  local prefix = call('HGET', entries .. ':at', id)
-  if not prefix then return false, '' end
-  return call('ZSCORE', target, prefix .. id), prefix
+  if not stamped then return call('ZSCORE', out and entries .. ':aside' or entries, id), '' end
+  local found = call('HGET', entries .. ':at', id)
+  if not found then return false, '' end
+  return string.sub(found, prefix_length + 1), string.sub(found, 1, prefix_length)
 end
 
 -- index and unindex keep the sorted sets beside the entries: distinct scores for dense ranks, and

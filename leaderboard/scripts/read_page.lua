@@ -29,7 +29,7 @@ elseif what == 'rank' then
 elseif what == 'user' then
   local id = ARGV[5]
   local prefix = stamped and call('HGET', entries .. ':at', id) or ''
-  local place = call(RANK, entries, prefix .. id)
+  local place = call(RANK, entries, string.sub(prefix, 1, prefix_length) .. id)
   if not place then return false end
   first = around(place)
 else

@@ -13,13 +13,16 @@ local entries = KEYS[2]
 local places, better = {}, {}
 for at = 3, #ARGV do
   local id = ARGV[at]
-  local prefix = ''
-  if stamped then prefix = call('HGET', entries .. ':at', id) end
-  local member = prefix and prefix .. id
-  local score = member and call('ZSCORE', entries, member)
-  if score then
+  local member, score = id, nil
+  if stamped then
+    local stored = call('HGET', entries .. ':at', id) or ''
+    member, score = string.sub(stored, 1, prefix_length) .. id, string.sub(stored, prefix_length + 1)
+  end
+  local place = call(RANK, entries, member)
+  if place then
+    score = score or call('ZSCORE', entries, member)
     local found = #places + 1
-    places[found] = call(RANK, entries, member) + 1
+    places[found] = place + 1
     if ARGV[2] == 'b' then
       better[found] = desc and call('ZCOUNT', entries, '(' .. score, '+inf')
         or call('ZCOUNT', entries, '-inf', '(' .. score)

@@ -11,20 +11,19 @@
 -- include announce
 local id = ARGV[3]
 local values = group_values(id)
+local out = call('SISMEMBER', base .. ':hidden', id) == 1
 local was_on_board, known, previous_rank = 0, false, false
 for number = 2, #KEYS do
   local entries = KEYS[number]
-  for _, out in ipairs({false, true}) do
-    local score, prefix = find(number, id, out)
-    if score then
-      known = true
-      if number == 2 then was_on_board = 1 end
-      if not out then
-        if number == 2 then previous_rank = rank_of(entries, prefix .. id, score) end
-        if indexed then unindex(number, id, prefix, score, values) end
-      end
-      call('ZREM', out and entries .. ':aside' or entries, prefix .. id)
+  local score, prefix = find(number, id, out)
+  if score then
+    known = true
+    if number == 2 then was_on_board = 1 end
+    if not out then
+      if number == 2 then previous_rank = rank_of(entries, prefix .. id, score) end
+      if indexed then unindex(number, id, prefix, score, values) end
     end
+    call('ZREM', out and entries .. ':aside' or entries, prefix .. id)
   end
   if stamped then call('HDEL', entries .. ':at', id) end
 end

@@ -9,7 +9,8 @@
 -- A member of a sorted set is the id alone on plain boards (ties by id, no subscore). Otherwise
 -- it is a prefix of fixed length and the id: eight bytes of subscore if the board has one, then
 -- seven bytes of microseconds and five of a counter if ties go by time. Redis orders equal scores
--- by these bytes. The hash <entries>:at finds a player's prefix by id.
+-- by these bytes. The hash <entries>:at holds each player's prefix and, after it, the score's text:
+-- one call finds both.
 --
 -- Functions that a board's rules do not need are not made: in a script of a few microseconds,
 -- making thirty functions is a large part of the time.
