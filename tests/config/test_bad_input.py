@@ -53,6 +53,27 @@ def test_a_broken_session_cookie(visitor, cookie):
     assert visitor.get("/").status_code == 200
 
 
+def test_a_form_without_its_token():
+    response = Client(enforce_csrf_checks=True).post("/accounts/login/", {"username": "a"})
+    assert response.status_code == 403
+    assert is_our_page(response)
+    assert "reload the page" in response.content.decode()
+
+
+def test_a_malformed_multipart_form(visitor):
+    response = visitor.post(
+        "/accounts/login/", data=b"--x\r\nbroken", content_type="multipart/form-data; boundary="
+    )
+    assert response.status_code == 400
+    assert is_our_page(response)
+
+
+def test_a_form_with_too_many_fields(visitor):
+    response = visitor.post("/accounts/login/", {f"field{n}": "1" for n in range(2000)})
+    assert response.status_code == 400
+    assert is_our_page(response)
+
+
 # ---- over ASGI, where bodies arrive in pieces --------------------------------------------------
 
 

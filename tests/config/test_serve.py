@@ -1,0 +1,141 @@
+"""`manage.py serve` as a newcomer runs it: real processes, an embedded server, a fresh folder."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.servers import free_port, wait_for
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+# One folder for the file: the first start has to compress the static files.
+pytestmark = [pytest.mark.xdist_group("serve"), pytest.mark.timeout(240)]
+
+
+class Rostrum:
+    """A running copy in a folder of its own."""
+
+    def __init__(self, var, *arguments, port=None):
+        self.var = var
+        self.port = port or free_port()
+        clean = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        self.process = subprocess.Popen(
+            [sys.executable, "manage.py", "serve", "--port", str(self.port), *arguments],
+            cwd=ROOT,
+            env=clean | {"VAR_DIR": str(var)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def wait_until_up(self):
+        self.banner = [self.process.stdout.readline()]
+        assert "Rostrum is up" in self.banner[0], self.process.stderr.read()
+        while "Ctrl-C" not in self.banner[-1]:
+            self.banner.append(self.process.stdout.readline())
+        return self
+
+    def get(self, path):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}") as answer:
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+
+    def family(self):
+        """Every process that runs in the folder's name: ours, granian's, the keeper, the server."""
+        mark = f"VAR_DIR={self.var}".encode()
+        found = set()
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    if mark in (entry / "environ").read_bytes().split(b"\0"):
+                        found.add(int(entry.name))
+                except OSError:
+                    continue  # ended meanwhile, or not ours to see
+        return found
+
+    def end(self, number=signal.SIGINT):
+        self.process.send_signal(number)
+        _, errors = self.process.communicate()
+        wait_for(lambda: not self.family())
+        return errors
+
+
+@pytest.fixture(scope="module")
+def var(tmp_path_factory):
+    return tmp_path_factory.mktemp("var")
+
+
+@pytest.fixture
+def start(var):
+    started = []
+
+    def start(*arguments, port=None):
+        started.append(Rostrum(var, *arguments, port=port))
+        return started[-1]
+
+    yield start
+    for rostrum in started:
+        if rostrum.process.poll() is None:
+            rostrum.process.kill()
+            rostrum.process.communicate()
+
+
+def test_it_starts_serves_and_stops_with_an_open_connection(start):
+    rostrum = start().wait_until_up()
+    assert f"http://127.0.0.1:{rostrum.port}" in rostrum.banner[0]
+    assert "Sign in as admin" in "".join(rostrum.banner)
+    status, body = rostrum.get("/readyz")
+    assert (status, json.loads(body)["status"]) == (200, "ok")
+    assert rostrum.get("/")[0] == 200
+    stream = open_stream(rostrum.port)
+    errors = rostrum.end()
+    assert rostrum.process.returncode == 0, errors
+    stream.close()
+
+
+def open_stream(port):
+    """A live page that is being watched."""
+    stream = socket.create_connection(("127.0.0.1", port))
+    stream.sendall(
+        b"GET /live/boards/arcade/ HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
+    )
+    assert stream.recv(12).startswith(b"HTTP/1.1")
+    return stream
+
+
+def test_a_kill_leaves_nothing_behind_and_the_data_is_there_again(start):
+    rostrum = start("--no-worker").wait_until_up()
+    before = rostrum.get("/")[1]
+    rostrum.process.kill()
+    rostrum.process.communicate()
+    wait_for(lambda: not rostrum.family())
+    again = start("--no-worker").wait_until_up()
+    assert len(again.get("/")[1]) == pytest.approx(len(before), rel=0.2)
+    again.end(signal.SIGTERM)
+
+
+def test_a_second_copy_and_a_taken_port_get_one_clear_line(start, var):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        refused = start(port=taken.getsockname()[1])
+        _, errors = refused.process.communicate()
+    assert refused.process.returncode == 1
+    assert "Cannot listen on 127.0.0.1" in errors
+    assert errors.count("\n") == 1
+    first = start("--no-worker").wait_until_up()
+    second = start("--no-worker")
+    _, errors = second.process.communicate()
+    assert second.process.returncode == 1
+    assert errors == "CommandError: Rostrum already runs in this folder; stop it first.\n"
+    first.end()
