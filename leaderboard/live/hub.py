@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +20,9 @@ import msgspec
 from config import shutdown
 from config.redis import OUTAGE_ERRORS, get_async_redis
 from leaderboard import keys
-from leaderboard.live.topic import Source, Topic
+from leaderboard.live.topic import Source, Topic, Viewer
 from sessions_app import keys as session_keys
+from sessions_app.backend import parse_ended
 from sessions_app.presence import Viewers
 
 logger = logging.getLogger("rostrum.live")
@@ -43,7 +45,8 @@ class Watch:
     """What one viewer asks for.
 
     `view` names the topic within the board: the first viewer's `source` feeds it. `viewer` is the
-    name under which presence counts them, `player_id` whose own line they want to hear about.
+    name under which presence counts them, `player_id` whose own line they want to hear about,
+    `session` the digest of the session that let them in: the stream ends with it.
     """
 
     slug: str
@@ -52,6 +55,7 @@ class Watch:
     last_sequence: int | None = None
     player_id: str | None = None
     viewer: str | None = None
+    session: str = ""
 
 
 class Feed:
@@ -108,6 +112,7 @@ class Hub:
         self._subscription: Any = None
         self._tasks: list[asyncio.Task[None]] = []
         self._channels: dict[bytes, Feed] = {}
+        self._by_session: defaultdict[str, set[Viewer]] = defaultdict(set)
         self._starting = asyncio.Lock()
 
     async def stream(
@@ -120,7 +125,13 @@ class Hub:
             self.viewers.join(watch.viewer, watch.slug)
         if gone is not None:
             gone.add_done_callback(lambda _: viewer.leave())
+        if watch.session:
+            self._by_session[watch.session].add(viewer)
         try:
+            if watch.session and not await get_async_redis().exists(
+                session_keys.session(watch.session)
+            ):
+                return  # signed out since it was asked, and we were not listening yet
             if watch.player_id is not None:
                 await topic.refresh_mine()
             while not (topic.closed or viewer.gone):
@@ -133,6 +144,10 @@ class Hub:
             topic.leave(viewer, asyncio.get_running_loop().time())
             if watch.viewer is not None:
                 self.viewers.leave(watch.viewer, watch.slug)
+            if watch.session:
+                self._by_session[watch.session].discard(viewer)
+                if not self._by_session[watch.session]:
+                    del self._by_session[watch.session]
 
     async def stop(self) -> None:
         """End every stream at once."""
@@ -184,7 +199,9 @@ class Hub:
                 await self._subscription.aclose()
         self._subscription = get_async_redis().pubsub()
         channels = [name.decode() for name in self._channels]
-        await self._subscription.subscribe(session_keys.presence_leaving(), *channels)
+        await self._subscription.subscribe(
+            session_keys.presence_leaving(), session_keys.sessions_ended(), *channels
+        )
 
     async def _sequence(self, slug: str) -> int:
         return int(await get_async_redis().get(keys.sequence(keys.base(slug))) or 0)
@@ -197,6 +214,9 @@ class Hub:
                 if failures:
                     async with self._starting:  # nobody may add a channel to the old one meanwhile
                         await self._subscribe()
+                    # Who was signed out meanwhile was not heard of: all who signed in ask again.
+                    for digest in list(self._by_session):
+                        self._end(digest)
                 message = await self._subscription.get_message(timeout=1.0)
                 if message is not None:
                     await self._hear(message)
@@ -216,6 +236,10 @@ class Hub:
             if message["type"] == "message":
                 self.viewers.hear_leaving(message["data"])
             return
+        if message["channel"] == session_keys.sessions_ended().encode():
+            if message["type"] == "message":
+                self._end(parse_ended(message["data"]))
+            return
         feed = self._channels.get(message["channel"])
         if feed is None:
             return
@@ -224,6 +248,11 @@ class Hub:
             feed.hear(await self._sequence(feed.slug))
         elif message["type"] == "message":
             feed.hear(_sequence_of(message["data"]))
+
+    def _end(self, session: str) -> None:
+        """End the streams that a session let in; a browser that is still welcome reconnects."""
+        for viewer in list(self._by_session.get(session, ())):
+            viewer.leave()
 
     def _announce(self, name: str, data: bytes) -> None:
         for feed in self.feeds.values():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from contextlib import aclosing
-from importlib import import_module
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -30,6 +30,7 @@ from leaderboard.live.hub import Watch, get_hub
 from leaderboard.models import Board
 from leaderboard.selectors.people import player_id_of
 from sessions_app import presence
+from sessions_app.backend import SessionStore
 
 _PATH = re.compile(r"/live/boards/(?P<slug>[a-z0-9-]{1,64})/")
 
@@ -68,9 +69,8 @@ def admit(scope: Any, slug: str) -> Watch | None:
     """The same questions as the page's: which board, may this person see it, is the view kept?"""
     request = ASGIRequest(scope, BytesIO())
     try:
-        request.session = import_module(settings.SESSION_ENGINE).SessionStore(
-            request.COOKIES.get(settings.SESSION_COOKIE_NAME)
-        )
+        session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
+        request.session = session
         request.user = get_user(request)
         try:
             board = selectors.get_board(slug, request.user)
@@ -80,7 +80,7 @@ def admit(scope: Any, slug: str) -> Watch | None:
         if window and window not in board.windows:
             return None
         last_sequence = request.headers.get("Last-Event-ID") or request.GET.get("since", "")
-        return watch_page(
+        watch = watch_page(
             board,
             window=window,
             language=get_language_from_request(request),
@@ -88,6 +88,7 @@ def admit(scope: Any, slug: str) -> Watch | None:
             player_id=player_id_of(request.user),
             viewer=presence.viewer_of(request),
         )
+        return replace(watch, session=session.digest) if request.user.is_authenticated else watch
     finally:
         close_old_connections()
 

@@ -15,7 +15,8 @@ from sessions_app import presence, visits
 from sessions_app.ops import Fact, Plot, Section
 
 DAYS = 30
-COHORTS = 14
+# Every third day, far enough back to have seen its thirtieth day.
+COHORT_DAYS, COHORT_STEP = 45, 3
 
 
 def audience() -> Section:
@@ -67,7 +68,7 @@ def _plots() -> list[Plot]:
         ),
         Plot(
             _("Who came back"),
-            _retention(visits.retention(days=max(COHORTS, 1 + max(visits.RETURN_AFTER)))),
+            _retention(visits.retention(days=COHORT_DAYS)),
             _(
                 "Of the players active on a day, how many were back after 1, 7 and 30 days. Rows "
                 "that keep their colour to the right are players who stay."
@@ -98,7 +99,7 @@ def _daily(counts: Mapping[date, int], title: str) -> SafeString:
 
 
 def _retention(cohorts: list[visits.Cohort]) -> SafeString:
-    shown = [cohort for cohort in reversed(cohorts) if cohort.active][:COHORTS]
+    shown = [cohort for cohort in cohorts[-2::-COHORT_STEP] if cohort.active]
     rows = [
         (
             f"{date_format(cohort.day, 'j M')} ({number_format(cohort.active)})",
