@@ -167,6 +167,13 @@ def failures(board: str) -> str:
     return f"{board}:failures"
 
 
+def import_progress(board: str, digest: str) -> str:
+    """string: how many lines of a file are submitted, `digest` being the file's; TTL a week;
+    written by `import_scores`.
+    """
+    return f"{board}:import:{digest}"
+
+
 def notices(player: str) -> str:
     """stream: a player's notices, `player` being a digest of the id; TTL 30 days after the last
     one; written by `add_notice.lua`.

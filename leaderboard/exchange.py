@@ -1,0 +1,203 @@
+"""Standings as CSV, JSON or NDJSON, out of Rostrum and into it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+from leaderboard.engine import LeaderboardError, Submission
+from leaderboard.engine.rules import OPERATORS
+from leaderboard.engine.values import checked_id, checked_number, flat_details
+from leaderboard.models import Board, Season
+from leaderboard.selectors.history import season_standings
+
+FORMATS = ("csv", "json", "ndjson")
+# Details that have a column of their own in CSV; all others share one.
+COLUMNS = ("name", "country", "team", "avatar")
+CSV_FIELDS = ("rank", "player_id", "score", "subscore", *COLUMNS, "details")
+
+
+class BadLineError(Exception):
+    """A line of a file that makes no sense; the message says which and why."""
+
+
+@dataclass(frozen=True)
+class Line:
+    number: int
+    submission: Submission
+
+
+def live_rows(board: Board, season: int) -> Iterator[dict[str, Any]]:
+    """The running season, read in portions."""
+    for entry in board.engine(season).scan(500):
+        yield {
+            "rank": entry["rank"],
+            "player_id": entry["user_id"],
+            "score": _number(entry["score"]),
+            "subscore": _number(entry.get("subscore")),
+            "details": entry["metadata"],
+        }
+
+
+def archived_rows(season: Season) -> Iterator[dict[str, Any]]:
+    for standing in season_standings(season).iterator(chunk_size=2000):
+        yield {
+            "rank": standing.rank,
+            "player_id": standing.player_id,
+            "score": _number(standing.score),
+            "subscore": _number(standing.subscore),
+            "details": standing.details,
+        }
+
+
+def written(rows: Iterable[dict[str, Any]], form: str) -> Iterator[str]:
+    """The rows as text, in pieces."""
+    if form == "csv":
+        yield from _written_csv(rows)
+    elif form == "ndjson":
+        for row in rows:
+            yield json.dumps(row, ensure_ascii=False) + "\n"
+    else:
+        separator = "[\n"
+        for row in rows:
+            yield separator + json.dumps(row, ensure_ascii=False)
+            separator = ",\n"
+        yield "[]\n" if separator == "[\n" else "\n]\n"
+
+
+def _written_csv(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow(CSV_FIELDS)
+    for count, row in enumerate(rows, 1):
+        details = dict(row["details"])
+        shown = [_harmless(details.pop(name, "")) for name in COLUMNS]
+        rest = json.dumps(details, ensure_ascii=False) if details else ""
+        writer.writerow(
+            [row["rank"], _harmless(row["player_id"]), row["score"], row["subscore"], *shown, rest]
+        )
+        if count % 500 == 0:
+            yield _taken(buffer)
+    yield _taken(buffer)
+
+
+def _taken(buffer: io.StringIO) -> str:
+    text = buffer.getvalue()
+    buffer.seek(0)
+    buffer.truncate()
+    return text
+
+
+def _harmless(text: str) -> str:
+    """A spreadsheet would run a cell that begins like a formula; a leading quote keeps it text."""
+    return f"'{text}" if text[:1] in {"=", "+", "-", "@", "\t", "\r"} else text
+
+
+def _as_it_was(text: str | None) -> str:
+    text = text or ""
+    return text[1:] if text[:1] == "'" and _harmless(text[1:]) == text else text
+
+
+def _number(value: float | None) -> float | int | None:
+    return int(value) if value is not None and value.is_integer() and abs(value) < 2**53 else value
+
+
+def read_lines(file: IO[str], form: str, board: Board) -> Iterator[Line | BadLineError]:
+    """Each line as a submission, or what is wrong with it. Blank lines are skipped."""
+    for number, row in _raw(file, form):
+        if isinstance(row, str):
+            yield BadLineError(f"line {number}: {row}")
+            continue
+        try:
+            yield Line(number, _submission(row, board))
+        except (LeaderboardError, ValueError) as error:
+            yield BadLineError(f"line {number}: {error}")
+
+
+def _raw(file: IO[str], form: str) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    if form == "csv":
+        reader = csv.DictReader(file)
+        missing = {"player_id", "score"} - set(reader.fieldnames or ())
+        if missing:
+            yield 1, f"the first line must name the columns player_id and score, not {missing}"
+            return
+        try:
+            for row in reader:
+                extra = row.pop(None, None)
+                if extra:
+                    yield reader.line_num, "there are more values than columns"
+                else:
+                    yield reader.line_num, {key: _as_it_was(row[key]) for key in row}
+        except csv.Error as error:
+            yield reader.line_num, str(error)
+        return
+    if form == "json":
+        try:
+            rows = json.load(file)
+        except json.JSONDecodeError as error:
+            yield error.lineno, f"not JSON: {error.msg}"
+            return
+        if not isinstance(rows, list):
+            yield 1, "expected a list of objects"
+            return
+        for number, row in enumerate(rows, 1):
+            yield number, row if isinstance(row, dict) else "expected an object"
+        return
+    for number, line in enumerate(file, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            yield number, f"not JSON: {error.msg}"
+            continue
+        yield number, row if isinstance(row, dict) else "expected an object"
+
+
+def _submission(row: dict[str, Any], board: Board) -> Submission:
+    player_id = row.get("player_id")
+    if not isinstance(player_id, str):
+        raise ValueError("player_id is missing or not text")
+    score = checked_number(_filled(row.get("score")), "score")
+    if board.lowest_score is not None and score < board.lowest_score:
+        raise ValueError(f"the score {score:g} is below the board's lowest, {board.lowest_score:g}")
+    if board.highest_score is not None and score > board.highest_score:
+        raise ValueError(
+            f"the score {score:g} is above the board's highest, {board.highest_score:g}"
+        )
+    operator = row.get("operator") or None
+    if operator is not None and operator not in OPERATORS:
+        raise ValueError(f"operator must be one of {', '.join(OPERATORS)}")
+    subscore = row.get("subscore")
+    if subscore in ("", None):
+        subscore = None
+    elif not board.subscore_order:
+        raise ValueError("this board keeps no second number")
+    else:
+        subscore = checked_number(subscore, "subscore")
+    details = _details(row)
+    flat_details(details, tuple(board.groups))
+    return Submission(checked_id(player_id), score, operator, subscore, details or None)
+
+
+def _filled(value: Any) -> Any:
+    if value in ("", None):
+        raise ValueError("score is missing")
+    return value
+
+
+def _details(row: dict[str, Any]) -> dict[str, str]:
+    given = row.get("details") or {}
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except json.JSONDecodeError:
+            raise ValueError("details is not a JSON object") from None
+    if not isinstance(given, dict):
+        raise ValueError("details is not a JSON object")
+    details = {str(name): str(value) for name, value in given.items()}
+    return {name: row[name] for name in COLUMNS if row.get(name)} | details

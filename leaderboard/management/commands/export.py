@@ -1,0 +1,53 @@
+"""Standings as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from leaderboard import exchange, pointer
+from leaderboard.management.arguments import LeaderboardCommand, board_named, positive
+from leaderboard.models import Season
+
+
+class Command(LeaderboardCommand):
+    help = "Write a board's standings as CSV, JSON or NDJSON, to the terminal or to a file."
+    examples = (
+        "  manage.py export summer-cup --format csv > standings.csv\n"
+        "  manage.py export summer-cup --season 3 --format json --output season-3.json\n"
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("board", help="the board's slug")
+        parser.add_argument(
+            "--season", type=positive, help="number of a season; without it, the running one"
+        )
+        parser.add_argument("--format", choices=exchange.FORMATS, default="csv")
+        parser.add_argument("--output", help="file to write; without it, the terminal")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        board = board_named(options["board"])
+        at = pointer.current(board)
+        number = options["season"] or (at.number if at else 0)
+        if at is not None and at.is_open and number == at.number:
+            rows = exchange.live_rows(board, number)
+        else:
+            season = Season.objects.filter(board=board, number=number, state="closed").first()
+            if season is None:
+                raise CommandError(f"{board.slug} has no season {number} with standings.")
+            rows = exchange.archived_rows(season)
+        pieces = exchange.written(rows, options["format"])
+        if not options["output"]:
+            for piece in pieces:
+                self.stdout.write(piece, ending="")
+            return
+        path = Path(options["output"])
+        partial = path.with_name(path.name + ".part")
+        try:
+            with partial.open("w", encoding="utf-8", newline="") as file:
+                file.writelines(pieces)
+            partial.replace(path)  # a file with that name is whole, or the old one
+        except OSError as error:
+            raise CommandError(f"Cannot write {path}: {error.strerror}.") from error

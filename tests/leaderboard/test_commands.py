@@ -1,0 +1,222 @@
+"""Commands: what they do, and one clear line when they cannot."""
+
+import csv
+import io
+import json
+
+import pytest
+from django.core.cache import cache
+from django.core.management import CommandError, call_command
+
+from config.redis import get_redis
+from leaderboard import exchange, keys, pointer, rebuild
+from leaderboard.management.commands import import_scores
+from leaderboard.models import Board, FinalStanding, Season
+from tests.leaderboard.boards import forget_seasons, ids, open_board, submit
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _new_process():
+    forget_seasons()
+    cache.clear()
+
+
+@pytest.fixture
+def board():
+    board = open_board(ranking="competition", highest_score=1000)
+    submit(board, "ada", 30, details={"name": "Ada", "country": "GB", "level": "7"})
+    submit(board, "bob", 20, details={"name": "=cmd()", "team": "Röd, grön"})
+    submit(board, "cy", 20)
+    return board
+
+
+def run(*arguments, **options):
+    out, err = io.StringIO(), io.StringIO()
+    call_command(*arguments, stdout=out, stderr=err, **options)
+    return out.getvalue()
+
+
+def refused(*arguments):
+    with pytest.raises(CommandError) as error:
+        run(*arguments)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["export", "nope"],
+        ["rebuild", "nope"],
+        ["reset", "nope", "--yes"],
+        ["season", "close", "nope"],
+        ["import_scores", "nope", "x.csv"],
+        ["simulate", "--board", "nope"],
+    ],
+)
+def test_an_unknown_board_is_named_with_those_that_exist(board, command):
+    message = refused(*command)
+    assert message == "There is no board 'nope'. There are: cup."
+
+
+def test_the_season_command_closes_and_opens(board):
+    assert "Season 1, is closed with 3 players" in run("season", "close", "cup")
+    assert "already closed" in refused("season", "close", "cup")
+    assert "is open" in run("season", "open", "cup", "--name", "Finals", "--closes", "2099-01-01")
+    assert "still open" in refused("season", "open", "cup")
+    listed = run("season", "list", "cup").splitlines()
+    assert [line.split()[2] for line in listed] == ["closed", "open"]
+    assert "Finals" in listed[1]
+
+
+@pytest.mark.parametrize("time", ["tomorrow", "2026-13-01 10:00", "12:00"])
+def test_a_time_that_is_none_is_refused(board, time):
+    assert "is not a time: expected YYYY-MM-DD" in refused("season", "open", "cup", "--opens", time)
+
+
+def test_a_reset_on_a_pipe_needs_yes(board):
+    assert "Add --yes" in refused("reset", "cup")
+    assert board.engine().get_size() == 3
+    assert run("reset", "cup", "--yes") == "cup is empty.\n"
+    assert board.engine().get_size() == 0
+
+
+def test_a_reset_of_the_season_keeps_what_is_archived(board):
+    run("season", "close", "cup", "--open-next")
+    submit(board, "di", 1)
+    assert "leave --keep-archive out" in refused("reset", "cup", "--season", "--keep-archive")
+    run("reset", "cup", "--season", "--yes")
+    assert FinalStanding.objects.count() == 3
+    run("reset", "--yes")
+    assert not FinalStanding.objects.exists()
+    assert Season.objects.get().number == 1
+
+
+def test_a_rebuild_checks_and_mends(board):
+    rebuild.drain(board, 5)
+    assert "agree: 3 players" in run("rebuild", "cup", "--check")
+    get_redis().delete(board.engine().entries_key)
+    with pytest.raises(SystemExit) as end:
+        run("rebuild", "cup", "--check")
+    assert end.value.code == 1
+    assert "cup is rebuilt: 3 players, 3 differed." in run("rebuild", "cup")
+    assert ids(board.engine().get_top(9)) == ["ada", "bob", "cy"]
+
+
+def test_csv_names_every_column_and_runs_nothing_in_a_spreadsheet(board):
+    rows = list(csv.DictReader(io.StringIO(run("export", "cup"))))
+    assert [(row["rank"], row["player_id"], row["score"]) for row in rows] == [
+        ("1", "ada", "30"),
+        ("2", "bob", "20"),
+        ("2", "cy", "20"),
+    ]
+    assert (rows[0]["name"], json.loads(rows[0]["details"])) == ("Ada", {"level": "7"})
+    assert (rows[1]["name"], rows[1]["team"]) == ("'=cmd()", "Röd, grön")
+
+
+@pytest.mark.parametrize("form", exchange.FORMATS)
+def test_what_was_exported_can_be_imported(board, tmp_path, form):
+    path = tmp_path / f"cup.{form}"
+    run("export", "cup", "--format", form, "--output", str(path))
+    other = open_board("other", ranking="competition")
+    assert "3 of 3 scores" in run("import_scores", "other", str(path))
+    seen = [(e["rank"], e["user_id"], e["score"]) for e in other.engine().list_all()]
+    assert seen == [(1, "ada", 30.0), (2, "bob", 20.0), (2, "cy", 20.0)]
+    assert other.engine().get_user_metadata("ada")["level"] == "7"
+    assert other.engine().get_user_metadata("bob")["name"] == "=cmd()"
+
+
+def test_an_archived_season_is_exported_from_sql(board):
+    live = run("export", "cup", "--format", "ndjson")
+    run("season", "close", "cup")
+    assert run("export", "cup", "--season", "1", "--format", "ndjson") == live
+    assert "no season 9" in refused("export", "cup", "--season", "9")
+
+
+def test_an_empty_board_is_an_empty_list():
+    open_board()
+    assert json.loads(run("export", "cup", "--format", "json")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "player_id,score\nada,1\nbob,x\n", "line 3: The score must be a number."),
+        ("a.csv", "player_id,score\nada,1,2\n", "line 2: there are more values"),
+        ("a.csv", "player,points\nada,1\n", "line 1: the first line must name the columns"),
+        ("a.csv", "player_id,score\n,1\n", "line 2: The id of a player cannot be empty."),
+        ("a.csv", "player_id,score\nada,\n", "line 2: score is missing"),
+        ("a.ndjson", '{"player_id": "ada", "score": 1}\n\n{"player_id"\n', "line 3: not JSON"),
+        ("a.ndjson", '{"player_id": "ada", "score": 5000}\n', "above the board's highest"),
+        ("a.ndjson", '{"player_id": 7, "score": 5}\n', "line 1: player_id is missing or not text"),
+        ("a.json", '[{"player_id": "ada", "score": 1}, 3]', "line 2: expected an object"),
+        ("a.json", '{"player_id": "ada"}', "expected a list"),
+        ("a.json", '[{"player_id": "ada", "score": 1, "subscore": 2}]', "no second number"),
+        ("a.txt", "x", "add --format"),
+    ],
+)
+def test_a_broken_line_is_named_and_nothing_is_submitted(board, tmp_path, name, text, message):
+    path = tmp_path / name
+    path.write_text(text)
+    assert message in refused("import_scores", "cup", str(path))
+    assert board.engine().get_size() == 3
+    assert board.engine().get_user_entry("ada")["score"] == 30
+
+
+def test_a_file_that_is_not_there(board, tmp_path):
+    assert "Cannot read" in refused("import_scores", "cup", str(tmp_path / "none.csv"))
+    (tmp_path / "bytes.csv").write_bytes(b"player_id,score\n\xff\xfe,1\n")
+    assert "Cannot read" in refused("import_scores", "cup", str(tmp_path / "bytes.csv"))
+
+
+def test_a_dry_run_submits_nothing(board, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("player_id,score\ndi,1\n")
+    assert "is good: 1 scores" in run("import_scores", "cup", str(path), "--dry-run")
+    assert board.engine().get_size() == 3
+
+
+def test_an_import_that_broke_off_goes_on_and_counts_once(tmp_path, monkeypatch):
+    board = open_board(operator="sum")
+    path = tmp_path / "a.csv"
+    path.write_text("player_id,score\n" + "".join(f"p{n % 5},1\n" for n in range(40)))
+    monkeypatch.setattr(import_scores, "BATCH", 10)
+    calls = []
+    real = import_scores.submit_scores
+
+    def broken(**values):
+        calls.append(1)
+        result = real(**values)
+        if len(calls) == 3:
+            raise KeyboardInterrupt  # after the batch was submitted, before it was marked
+        return result
+
+    monkeypatch.setattr(import_scores, "submit_scores", broken)
+    with pytest.raises(KeyboardInterrupt):
+        run("import_scores", "cup", str(path))
+    assert "Going on after 20 of 40" in run("import_scores", "cup", str(path))
+    assert {e["score"] for e in board.engine().list_all()} == {8.0}
+    assert "already" in run("import_scores", "cup", str(path))
+    assert sum(e["score"] for e in board.engine().list_all()) == 40
+
+
+def test_a_simulation_moves_the_board(board):
+    before = int(get_redis().get(keys.sequence(board.key)))
+    assert refused("simulate") == "There is no demo board; `manage.py seed` makes some."
+    Board.objects.update(submitters="demo")
+    assert "5 scores submitted" in run("simulate", "--rate", "1000", "--count", "5", "--seed", "1")
+    assert int(get_redis().get(keys.sequence(board.key))) == before + 5
+    assert "--rate must be" in refused("simulate", "--rate", "0")
+    assert pointer.read(board).is_open
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["seed", "reset", "season", "rebuild", "export", "import_scores", "simulate", "worker"],
+)
+def test_help_has_examples(command, capsys):
+    with pytest.raises(SystemExit) as end:
+        call_command(command, "--help")
+    assert end.value.code == 0
+    assert f"manage.py {command}" in capsys.readouterr().out
