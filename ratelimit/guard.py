@@ -14,7 +14,9 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import lru_cache
 from time import time
+from typing import Any
 
 from config.redis import OUTAGE_ERRORS, get_async_redis, get_redis
 from ratelimit import metrics, policies, pulse
@@ -39,8 +41,14 @@ def _policy(policy: str | Policy) -> Policy:
     return policy if isinstance(policy, Policy) else policies.get(policy)
 
 
+@lru_cache(maxsize=8)
+def _limiter_on(client: Any) -> Limiter:
+    """One for each client: it keeps connections."""
+    return Limiter(client, shield=shield)
+
+
 def limiter() -> Limiter:
-    return Limiter(get_redis(CONNECTION), shield=shield)
+    return _limiter_on(get_redis(CONNECTION))
 
 
 def async_limiter() -> AsyncLimiter:

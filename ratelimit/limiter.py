@@ -18,14 +18,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from redis import Redis
-from redis.exceptions import NoScriptError
-
-from config.scripts import load
+from config.scripts import Script, load
 from ratelimit.algorithms import Algorithm
 from ratelimit.decision import Decision, Standing
 from ratelimit.policy import MICROSECONDS, Policy
 from ratelimit.shield import Shield
+from ratelimit.wire import Wire
 
 # ---- what both limiters say and hear -------------------------------------------------------------
 
@@ -44,6 +42,7 @@ class _Calls:
         self._client = client
         self._shield = shield
         self._clock = clock
+        self._wire = Wire(client) if Wire.fits(client) else None
 
     def _arguments(self, policy: Policy, cost: int, lease: str) -> tuple[Any, ...]:
         if cost < 1:
@@ -53,9 +52,6 @@ class _Calls:
         if lease or policy.has_leases:
             return (cost, *policy.arguments, lease or secrets.token_hex(8))
         return (cost, *policy.arguments)
-
-    def _refusal(self, policy: Policy, caller: str, cost: int) -> Decision | None:
-        return self._shield.refusal(policy.name, caller, cost) if self._shield is not None else None
 
     def _heard(
         self, policy: Policy, caller: str, cost: int, asked: float, reply: list[int]
@@ -71,11 +67,10 @@ class _Calls:
 
 
 def _read(policy: Policy, reply: Sequence[int]) -> Decision:
-    if len(reply) == 4:
+    capacities = policy.capacities
+    if len(capacities) == 1:
         allowed, remaining, reset, retry = reply
-        standing = Standing(
-            policy.capacities[0], remaining, reset / MICROSECONDS, retry / MICROSECONDS
-        )
+        standing = Standing(capacities[0], remaining, reset / MICROSECONDS, retry / MICROSECONDS)
         return Decision(allowed == 1, *standing, policy, (standing,))
     standings = tuple(
         Standing(
@@ -84,7 +79,7 @@ def _read(policy: Policy, reply: Sequence[int]) -> Decision:
             reply[at + 1] / MICROSECONDS,
             reply[at + 2] / MICROSECONDS,
         )
-        for capacity, at in zip(policy.capacities, range(1, len(reply), 3), strict=True)
+        for capacity, at in zip(capacities, range(1, len(reply), 3), strict=True)
     )
     # The one that denies longest; when none does, the one with the smallest share left.
     tightest = max(standings, key=lambda s: (s.retry_after, -s.remaining / s.limit))
@@ -114,9 +109,10 @@ class Limiter(_Calls):
 
         `lease` names a place among those "at once"; the same name again renews it.
         """
-        refusal = self._refusal(policy, caller, cost)
-        if refusal is not None:
-            return refusal
+        if self._shield is not None:
+            refusal = self._shield.refusal(policy.name, caller, cost)
+            if refusal is not None:
+                return refusal
         asked = monotonic()
         reply = self._run(policy.hit_script, policy, caller, cost, lease)
         return self._heard(policy, caller, cost, asked, reply)
@@ -140,36 +136,12 @@ class Limiter(_Calls):
         leases = _leases(policy, caller)
         return bool(_RENEW(self._client, list(leases), [lease, *leases.values()]))
 
-    def _run(self, script: Any, policy: Policy, caller: str, cost: int, lease: str) -> Any:
+    def _run(self, script: Script, policy: Policy, caller: str, cost: int, lease: str) -> Any:
         keys = policy.state_keys(caller)
         arguments = self._arguments(policy, cost, lease)
-        if type(self._client) is not Redis or self._client.connection is not None:
-            return script(self._client, keys, arguments)
-        try:
-            return _send(self._client, "EVALSHA", script.sha, len(keys), *keys, *arguments)
-        except NoScriptError:
-            return script(self._client, keys, arguments)
-
-
-def _send(client: Redis, *command: Any) -> Any:
-    """`client.execute_command`, without what it does for telemetry: a fifth of a call's time.
-
-    Connections still come from the client's pool, which connects, retries that and checks that
-    nothing was left unread.
-    """
-    pool = client.connection_pool
-    connection = pool.get_connection()
-    try:
-        connection.send_command(*command)  # type: ignore[no-untyped-call]
-        return connection.read_response()
-    except NoScriptError:
-        raise
-    except BaseException:
-        # Whatever the answer was to be, nobody will read it.
-        connection.disconnect()  # type: ignore[no-untyped-call]
-        raise
-    finally:
-        pool.release(connection)
+        if self._wire is not None:
+            return self._wire.run(script, keys, arguments)
+        return script(self._client, keys, arguments)
 
 
 class AsyncLimiter(_Calls):
@@ -177,9 +149,10 @@ class AsyncLimiter(_Calls):
 
     async def hit(self, policy: Policy, caller: str, cost: int = 1, *, lease: str = "") -> Decision:
         """See `Limiter.hit`."""
-        refusal = self._refusal(policy, caller, cost)
-        if refusal is not None:
-            return refusal
+        if self._shield is not None:
+            refusal = self._shield.refusal(policy.name, caller, cost)
+            if refusal is not None:
+                return refusal
         asked = monotonic()
         reply = await self._run(policy.hit_script, policy, caller, cost, lease)
         return self._heard(policy, caller, cost, asked, reply)
@@ -203,6 +176,6 @@ class AsyncLimiter(_Calls):
         leases = _leases(policy, caller)
         return bool(await _RENEW.acall(self._client, list(leases), [lease, *leases.values()]))
 
-    async def _run(self, script: Any, policy: Policy, caller: str, cost: int, lease: str) -> Any:
+    async def _run(self, script: Script, policy: Policy, caller: str, cost: int, lease: str) -> Any:
         keys = policy.state_keys(caller)
         return await script.acall(self._client, keys, self._arguments(policy, cost, lease))

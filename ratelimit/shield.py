@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import threading
 from time import monotonic
-from typing import NamedTuple
 
 from ratelimit.algorithms import Algorithm
 from ratelimit.decision import Decision, Standing
 
 MAX_ENTRIES = 10_000
-
-
-class _Denial(NamedTuple):
-    until: float  # on the monotonic clock
-    cost: int
-    asked: float
-    decision: Decision
+new = tuple.__new__
 
 
 class Shield:
@@ -29,8 +22,9 @@ class Shield:
 
     def __init__(self, max_entries: int = MAX_ENTRIES) -> None:
         self._max_entries = max_entries
+        # (policy, caller) to (end on the monotonic clock, cost, when Redis was asked, decision).
         # Read without the lock: a lookup in a dict is atomic, and an old entry has only expired.
-        self._denials: dict[tuple[str, str], _Denial] = {}
+        self._denials: dict[tuple[str, str], tuple[float, int, float, Decision]] = {}
         self._writing = threading.Lock()
 
     def __len__(self) -> int:
@@ -39,26 +33,20 @@ class Shield:
     def refusal(self, policy_name: str, caller: str, cost: int) -> Decision | None:
         """The denial that still holds for this call, with the times that are left; else None."""
         denial = self._denials.get((policy_name, caller))
-        if denial is None or cost < denial.cost:
+        if denial is None:
             return None
+        until, denied_cost, asked, decision = denial
         now = monotonic()
-        if now >= denial.until:
+        if now >= until or cost < denied_cost:
             return None
-        passed = now - denial.asked
-        decision = denial.decision
-        return decision._replace(
-            reset_after=max(0.0, decision.reset_after - passed),
-            retry_after=denial.until - now,
-            standings=tuple(
-                Standing(
-                    standing.limit,
-                    standing.remaining,
-                    max(0.0, standing.reset_after - passed),
-                    max(0.0, standing.retry_after - passed),
-                )
-                for standing in decision.standings
-            ),
-        )
+        passed = now - asked
+        if len(decision.standings) == 1:
+            _, limit, remaining, reset, _, policy, _, reason = decision
+            left = (limit, remaining, reset - passed, until - now)
+            # As the class would make them, without the detour over its keyword arguments.
+            standings = (new(Standing, left),)
+            return new(Decision, (False, *left, policy, standings, reason))
+        return _aged(decision, passed)
 
     def remember(self, caller: str, cost: int, asked: float, decision: Decision) -> None:
         """Keep a denial; `asked` is the monotonic time before Redis was asked."""
@@ -75,7 +63,7 @@ class Shield:
             self._denials.pop((policy.name, caller), None)
             while len(self._denials) >= self._max_entries:
                 del self._denials[next(iter(self._denials))]
-            self._denials[policy.name, caller] = _Denial(asked + wait, cost, asked, decision)
+            self._denials[policy.name, caller] = (asked + wait, cost, asked, decision)
 
     def forget(self, policy_name: str, caller: str) -> None:
         with self._writing:
@@ -84,3 +72,21 @@ class Shield:
     def clear(self) -> None:
         with self._writing:
             self._denials.clear()
+
+
+def _aged(decision: Decision, passed: float) -> Decision:
+    """The same decision, `passed` seconds later."""
+    standings = tuple(
+        Standing(
+            standing.limit,
+            standing.remaining,
+            max(0.0, standing.reset_after - passed),
+            max(0.0, standing.retry_after - passed),
+        )
+        for standing in decision.standings
+    )
+    return decision._replace(
+        reset_after=max(0.0, decision.reset_after - passed),
+        retry_after=decision.retry_after - passed,
+        standings=standings,
+    )

@@ -1,0 +1,226 @@
+"""Rate limits: every algorithm against an empty script, the local shield, a limited view, and the
+other libraries.
+
+Their own versions of redis-py differ from ours, so they run in an environment of their own
+(`var/bench-venv`, made on first use), and everybody is measured against a bare INCR on the client
+they use.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bench.harness import Comparison, Report, compare, own_server
+from config.scripts import Script
+from ratelimit.algorithms import TIMED, Algorithm
+from ratelimit.limiter import Limiter
+from ratelimit.policy import Limit, Policy
+from ratelimit.shield import Shield
+
+ROOT = Path(__file__).resolve().parent.parent
+PEERS = Path(__file__).parent / "peers"
+PLENTY = 100_000  # allowed calls never meet it, and a log of it still fits
+ROUNDS = 41
+
+
+def run(report: Report) -> None:
+    with own_server() as server, server.client() as client:
+        _against_an_empty_script(report, client)
+        ours = _against_incr(client)
+        peers = _peers(report, server.port)
+    _beside_the_peers(report, ours, peers)
+    _limited_view(report)
+
+
+def _policy(algorithm: Algorithm, count: int) -> Policy:
+    # A name per count keeps the states of the two apart.
+    return Policy(f"bench_{algorithm}_{count}", (Limit(count, 3600, algorithm),))
+
+
+def _allowed(limiter: Limiter, algorithm: Algorithm) -> Callable[[], Any]:
+    """Hits that are let through; the sliding log starts again before it is full."""
+    policy = _policy(algorithm, PLENTY)
+
+    def hit() -> None:
+        if not limiter.hit(policy, "caller"):
+            limiter.reset(policy, "caller")
+
+    return hit
+
+
+def _denied(limiter: Limiter, algorithm: Algorithm) -> Callable[[], Any]:
+    policy = _policy(algorithm, 1)
+    limiter.hit(policy, "caller")
+    return lambda: limiter.hit(policy, "caller")
+
+
+def _at_once(limiter: Limiter) -> Callable[[], Any]:
+    policy = _policy(Algorithm.AT_ONCE, 10)
+    return lambda: limiter.hit(policy, "caller", lease="one")
+
+
+def _against_an_empty_script(report: Report, client: Any) -> None:
+    empty = Script("empty", "return 1")
+    limiter = Limiter(client)
+    two = Policy("bench_two", (Limit(PLENTY, 60), Limit(PLENTY, 86400, Algorithm.GCRA)))
+    contestants: dict[str, Callable[[], Any]] = {"empty script": lambda: empty(client, [])}
+    for algorithm in TIMED:
+        contestants[algorithm.words] = _allowed(limiter, algorithm)
+        contestants[f"{algorithm.words}, denied"] = _denied(limiter, algorithm)
+    contestants["at once"] = _at_once(limiter)
+    contestants["two limits in one call"] = lambda: limiter.hit(two, "caller")
+    contestants["local shield"] = _denied(Limiter(client, shield=Shield()), Algorithm.GCRA)
+    result = compare(contestants, rounds=ROUNDS)
+    marks = {"empty script": None, "two limits in one call": None, "local shield": 50.0}
+    report.table(
+        ["one thread, one CPU", "calls/s", "ratio to an empty EVALSHA"],
+        [
+            [
+                name,
+                f"{result.per_second(name):,.0f}",
+                _mark(report, name, result, "empty script", marks.get(name, 0.75)),
+            ]
+            for name in contestants
+        ],
+    )
+
+
+def _mark(report: Report, name: str, result: Comparison, base: str, least: float | None) -> str:
+    ratio = result.speed_ratio(name, base)
+    return f"{ratio:.2f}" if least is None else report.verdict(name, ratio, at_least=least)
+
+
+def _against_incr(client: Any) -> dict[str, float]:
+    limiter = Limiter(client)
+    contestants: dict[str, Callable[[], Any]] = {"INCR": lambda: client.incr("bench:incr")}
+    for algorithm in TIMED:
+        contestants[f"{algorithm} allowed"] = _allowed(limiter, algorithm)
+        contestants[f"{algorithm} denied"] = _denied(limiter, algorithm)
+    result = compare(contestants, rounds=ROUNDS)
+    return {name: result.speed_ratio(name, "INCR") for name in contestants}
+
+
+# ---- the others ----------------------------------------------------------------------------------
+
+
+def _peers(report: Report, port: int) -> dict[str, dict[str, float]]:
+    """Ratios of each library to INCR on its own client, by algorithm and outcome."""
+    done = subprocess.run(
+        [_environment(), str(PEERS / "measure.py"), str(port), str(ROUNDS)],
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+    )
+    found: dict[str, dict[str, float]] = json.loads(done.stdout)
+    return found
+
+
+def _environment() -> str:
+    directory = ROOT / "var" / "bench-venv"
+    python = directory / "bin" / "python"
+    wanted = (PEERS / "requirements.txt").read_text()
+    stamp = directory / "installed.txt"
+    if not stamp.is_file() or stamp.read_text() != wanted:
+        print("Installing the other libraries (once) …", file=sys.stderr)
+        venv.create(directory, with_pip=True, clear=True)
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "-r", str(PEERS / "requirements.txt")], check=True)
+        stamp.write_text(wanted)
+    return str(python)
+
+
+def _beside_the_peers(
+    report: Report, ours: dict[str, float], peers: dict[str, dict[str, float]]
+) -> None:
+    rows = []
+    for algorithm in TIMED:
+        for outcome in ("allowed", "denied"):
+            what = f"{algorithm} {outcome}"
+            theirs = {name: ratios[what] for name, ratios in peers.items() if what in ratios}
+            best = max(theirs.values(), default=None)
+            level = "no other has it"
+            if best is not None:
+                level = report.verdict(f"beside the best, {what}", ours[what] / best, at_least=0.95)
+            rows.append(
+                [
+                    f"{algorithm.words}, {outcome}",
+                    f"{ours[what]:.2f}",
+                    *(f"{theirs[name]:.2f}" if name in theirs else "" for name in peers),
+                    level,
+                ]
+            )
+    report.table(["ratio to a bare INCR", "ours", *peers, "ours to the best of them"], rows)
+
+
+# ---- a view --------------------------------------------------------------------------------------
+
+
+def _limited_view(report: Report) -> None:
+    """A view with `@limit` beside the same view asking Redis once: one round trip, no more."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    with own_server() as server:
+        os.environ["REDIS_URL"] = server.url
+        import django
+
+        django.setup()
+        from django.conf import settings
+
+        settings.CACHES = {
+            alias: cache | {"LOCATION": [server.url]} for alias, cache in settings.CACHES.items()
+        }
+        from django.http import HttpResponse
+        from django.test import RequestFactory
+
+        from config.redis import get_redis
+        from ratelimit.decorators import limit
+
+        def view(request: Any) -> HttpResponse:
+            return HttpResponse("ok")
+
+        limited = limit("page")(view)
+        request = RequestFactory().get("/")
+
+        def call(function: Callable[[Any], Any]) -> Callable[[], Any]:
+            def once() -> None:
+                request.__dict__.pop("_rate_limits", None)
+                assert function(request).status_code == 200
+
+            return once
+
+        settings.RATE_LIMITS["page"] = "1000000/second by ip, token bucket"
+        from ratelimit import policies
+
+        policies.configure()
+        client = get_redis("limits")
+        result = compare(
+            {
+                "plain": call(view),
+                "limited": call(limited),
+                "one round trip": lambda: client.ping(),
+            },
+            rounds=21,
+        )
+        _, before = client.ping(), client.info("stats")["total_commands_processed"]
+        call(limited)()
+        asked = client.info("stats")["total_commands_processed"] - before - 1
+    extra = result.median("limited") - result.median("plain")
+    report.table(
+        ["a view", "µs", "round trips"],
+        [
+            ["without a limit", f"{result.median('plain') * 1e6:.0f}", "0"],
+            [
+                "with @limit",
+                f"{result.median('limited') * 1e6:.0f}",
+                report.verdict("commands sent by a limited view", asked, at_most=1),
+            ],
+            ["the limit alone", f"{extra * 1e6:.0f}", ""],
+            ["a bare PING", f"{result.median('one round trip') * 1e6:.0f}", "1"],
+        ],
+    )
