@@ -129,6 +129,7 @@ def bar_chart(
     description: str,
     x_labels: Iterable[tuple[float, str]] = (),
     format_value: Formatter = compact_number,
+    width: int = WIDTH,
     height: int = HEIGHT,
 ) -> SafeString:
     """Bars from zero. `x_labels` stand under the given numbers of bars: 0 is under the first,
@@ -136,9 +137,9 @@ def bar_chart(
     ticks = _ticks([bar.value for bar in bars], from_zero=True)
     bottom = height - BOTTOM
     up = _Scale(ticks[0], ticks[-1], bottom, TOP)
-    step = (WIDTH - LEFT - RIGHT) / max(1, len(bars))
+    step = (width - LEFT - RIGHT) / max(1, len(bars))
     gap = min(4.0, step * 0.2)
-    across = _Scale(-0.5, max(1, len(bars)) - 0.5, LEFT, WIDTH - RIGHT)
+    across = _Scale(-0.5, max(1, len(bars)) - 0.5, LEFT, width - RIGHT)
     marks = format_html_join(
         "",
         '<rect class="chart-bar{}" x="{}" y="{}" width="{}" height="{}" rx="1">'
@@ -156,8 +157,9 @@ def bar_chart(
             for number, bar in enumerate(bars)
         ),
     )
-    body = [_y_axis(ticks, up, format_value), _x_labels(x_labels, across, height), marks]
-    return _svg(body, title, description, WIDTH, height)
+    labels = _x_labels(x_labels, across, height, width)
+    body = [_y_axis(ticks, up, format_value, width), labels, marks]
+    return _svg(body, title, description, width, height)
 
 
 def grid_chart(
@@ -224,24 +226,28 @@ def _path(places: Sequence[tuple[float, float]], steps: bool) -> str:
     return path
 
 
-def _y_axis(ticks: Sequence[float], up: _Scale, format_value: Formatter) -> SafeString:
+def _y_axis(
+    ticks: Sequence[float], up: _Scale, format_value: Formatter, width: int = WIDTH
+) -> SafeString:
     return format_html_join(
         "",
         '<line class="chart-axis" x1="{}" x2="{}" y1="{}" y2="{}"/>'
         '<text x="{}" y="{}" text-anchor="end">{}</text>',
         (
-            (LEFT, WIDTH - RIGHT, up(tick), up(tick), LEFT - 8, up(tick) + 4, format_value(tick))
+            (LEFT, width - RIGHT, up(tick), up(tick), LEFT - 8, up(tick) + 4, format_value(tick))
             for tick in ticks
         ),
     )
 
 
-def _x_labels(labels: Iterable[tuple[float, str]], across: _Scale, height: int) -> SafeString:
+def _x_labels(
+    labels: Iterable[tuple[float, str]], across: _Scale, height: int, width: int = WIDTH
+) -> SafeString:
     return format_html_join(
         "",
         '<text x="{}" y="{}" text-anchor="middle">{}</text>',
         # The first and last stay on the paper.
-        ((min(max(across(x), LEFT), WIDTH - 24), height - 6, text) for x, text in labels),
+        ((min(max(across(x), LEFT), width - 24), height - 6, text) for x, text in labels),
     )
 
 

@@ -31,7 +31,7 @@ def look(request: HttpRequest) -> dict[str, str]:
 @csrf_exempt
 @require_POST
 def set_theme(request: HttpRequest) -> HttpResponse:
-    """The colour switch for browsers without script; `static/js/page.js` does the same with it."""
+    """The colour switch: a form with three buttons, so it needs no script."""
     target = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}, request.is_secure()):
         target = "/"

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext
 
+from config.charts import compact_number
 from leaderboard.models import Board
 
 COLOURS = 8  # classes .avatar-0 to .avatar-7
@@ -60,6 +61,13 @@ def duration_text(seconds: float, decimals: int) -> str:
     return f"-{text}" if seconds < 0 and total else text
 
 
+def axis_text(board: Board, score: float) -> str:
+    """The score in few letters, for the axis of a plot."""
+    if board.score_format == Board.ScoreFormat.DURATION:
+        return duration_text(score, 0)
+    return compact_number(score)
+
+
 def number_text(number: int) -> str:
     return number_format(number, use_l10n=True, force_grouping=True)
 
@@ -91,7 +99,7 @@ def line(
         id=player_id,
         rank=entry["rank"],
         name=name,
-        country=str(details.get("country") or "")[:2],
+        country=_country(str(details.get("country") or "")),
         team=str(details.get("team") or "")[:LONGEST_NAME],
         avatar_url=safe_avatar(avatar),
         initials=initials(name),
@@ -101,6 +109,11 @@ def line(
         url=player_url(board, player_id) if url is None else url,
         online=online,
     )
+
+
+def _country(text: str) -> str:
+    """Two capital letters or nothing: details come from anywhere."""
+    return text if len(text) == 2 and text.isascii() and text.isalpha() and text.isupper() else ""
 
 
 def player_url(board: Board, player_id: str) -> str:

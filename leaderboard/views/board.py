@@ -196,7 +196,8 @@ def _distribution(board: Board, found: Standings) -> SafeString | str:
         description=gettext("How the scores are spread, from %(low)s to %(high)s")
         % {"low": lowest, "high": highest},
         x_labels=[(1, lowest), (len(bins) - 2, highest)],
-        height=220,
+        width=320,
+        height=160,
     )
 
 

@@ -106,7 +106,7 @@ def _score_chart(board: Board, events: Sequence[ScoreEvent]) -> SafeString | str
         x_ticks=_ends(events),
         from_zero=False,
         steps=True,
-        format_value=lambda value: presentation.score_text(board, value),
+        format_value=lambda value: presentation.axis_text(board, value),
     )
 
 
@@ -130,7 +130,7 @@ def _rank_chart(events: Sequence[ScoreEvent]) -> SafeString | str:
 
 
 def _ends(events: Sequence[ScoreEvent]) -> list[tuple[float, str]]:
-    return [(events[0].at, _day(events[0])), (events[-1].at, _day(events[-1]))]
+    return [(event.at, date_format(moment(event.at), "j M")) for event in (events[0], events[-1])]
 
 
 def _day(event: ScoreEvent) -> str:

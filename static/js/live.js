@@ -1,9 +1,5 @@
 // @ts-check
-// A board that moves: one event stream per page. Rows glide to their new places and flash.
-//
-// <section data-live="/live/…" data-seq="n" data-mode="rows|refresh"> holds <tbody data-rows> whose
-// rows carry data-id and data-rank. In mode "refresh" (a later page, a search) the section is asked
-// for again through htmx when something changed, because its rows are not part of the stream.
+// A board that moves: one event stream per page. Its markup: templates/leaderboard/board_section.html.
 
 /** @typedef {{order?: [string, number][], rows?: Record<string, string>, size?: string, at?: string}} Update */
 
@@ -15,28 +11,27 @@ const opened = new Map();
 let stream;
 let retry = 0;
 let lastId = "";
+let saying = 0;
 
 /** @param {string} selector */
 const find = (selector) => /** @type {HTMLElement | null} */ (document.querySelector(selector));
+/** @param {string} selector */
+const all = (selector) => /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(selector));
 const section = () => find("[data-live]");
-const body = () => /** @type {HTMLTableSectionElement | null} */ (find("tbody[data-rows]"));
 
 /** @param {"live" | "lost" | "away"} state */
 function show(state) {
   const status = find("[data-status]");
-  if (!status || status.dataset.status === state) return;
+  const text = status?.querySelector("[data-text]");
+  if (!status || !text || status.dataset.status === state) return;
   status.dataset.status = state;
-  const text = status.querySelector("[data-text]");
-  if (text) text.textContent = status.dataset[`${state}Text`] || "";
+  text.textContent = status.dataset[`${state}Text`] || "";
 }
 
-/** Say one thing to screen readers, at most every five seconds: the last one wins. */
-let saying = 0;
-/** @param {string} text */
+/** Tell screen readers, at most every five seconds: the last one wins. @param {string} text */
 function say(text) {
-  const region = find("[data-say]");
   clearTimeout(saying);
-  if (region) saying = setTimeout(() => { region.textContent = text; }, 5000);
+  saying = setTimeout(() => { const region = find("[data-say]"); if (region) region.textContent = text; }, 5000);
 }
 
 /** @param {HTMLElement} row @param {number} rank */
@@ -44,50 +39,48 @@ function place(row, rank) {
   const id = row.dataset.id || "";
   if (!opened.has(id)) opened.set(id, rank);
   row.dataset.rank = String(rank);
-  const number = row.querySelector("[data-place]");
-  if (number && number.textContent !== String(rank)) number.textContent = String(rank);
-  const cell = row.querySelector("[data-move]");
   const moved = (opened.get(id) || rank) - rank;
+  const number = row.querySelector("[data-place]");
+  const cell = row.querySelector("[data-move]");
+  if (number) number.textContent = String(rank);
   if (!cell) return;
   cell.className = `move ${moved > 0 ? "move-up" : moved < 0 ? "move-down" : ""}`;
   cell.textContent = moved ? `${moved > 0 ? "▲" : "▼"} ${Math.abs(moved)}` : "";
 }
 
-/** @param {string} html @returns {HTMLElement} */
-function parse(html) {
-  const template = document.createElement("template");
-  template.innerHTML = html;
-  return /** @type {HTMLElement} */ (template.content.firstElementChild);
-}
-
 /** @param {Update} update */
 function apply(update) {
-  const table = body();
-  if (!table) return;
+  const table = find("tbody[data-rows]");
+  if (!table) return location.reload(); // the first score of all: there is no table yet
   /** @type {Map<string, HTMLElement>} */
   const rows = new Map();
-  /** @type {Map<string, number>} */
+  /** @type {Map<HTMLElement, number>} */
   const before = new Map();
-  for (const row of /** @type {NodeListOf<HTMLElement>} */ (table.querySelectorAll("[data-id]"))) {
+  for (const row of all("[data-rows] [data-id]")) {
     rows.set(row.dataset.id || "", row);
-    before.set(row.dataset.id || "", row.getBoundingClientRect().top);
+    before.set(row, row.getBoundingClientRect().top);
   }
-  const leader = table.querySelector("[data-id]")?.getAttribute("data-id");
-  const me = section()?.dataset.me;
-  const focused = table.contains(document.activeElement) && document.activeElement?.closest("[data-id]");
-  const fresh = new Set();
+  const leader = table.firstElementChild;
+  const focused = table.contains(document.activeElement) && document.activeElement?.closest("tr");
   for (const [id, html] of Object.entries(update.rows || {})) {
-    const row = parse(html);
+    const template = document.createElement("template");
+    template.innerHTML = html;
+    const row = /** @type {HTMLElement} */ (template.content.firstElementChild);
     const old = rows.get(id);
-    row.classList.toggle("mine", id === me);
-    old?.replaceWith(row);
+    const scores = [old, row].map((one) => one?.querySelector(".score")?.textContent);
+    row.classList.toggle("mine", id === section()?.dataset.me);
+    row.classList.toggle("flash", scores[0] !== scores[1]);
+    row.addEventListener("animationend", () => row.classList.remove("flash"), { once: true });
+    if (old) {
+      before.set(row, before.get(old) || 0);
+      old.replaceWith(row);
+    }
     rows.set(id, row);
     place(row, Number(row.dataset.rank));
-    fresh.add(id);
   }
   if (update.order) {
-    const kept = new Set();
     let next = table.firstElementChild;
+    const kept = new Set();
     for (const [id, rank] of update.order) {
       const row = rows.get(id);
       if (!row) continue;
@@ -97,96 +90,82 @@ function apply(update) {
       else table.insertBefore(row, next);
     }
     for (const row of [...table.children]) if (!kept.has(row)) row.remove();
-    const first = update.order[0]?.[0];
-    if (leader && first && first !== leader) {
-      const name = rows.get(first)?.dataset.name || first;
-      say((section()?.dataset.leads || "").replace("%s", name));
+    const first = /** @type {HTMLElement | null} */ (table.firstElementChild);
+    if (first && leader instanceof HTMLElement && first.dataset.id !== leader.dataset.id) {
+      say((section()?.dataset.leads || "").replace("%s", first.dataset.name || ""));
     }
   }
   // A row that was drawn anew or moved in the document has lost the focus.
-  if (focused) rows.get(focused.getAttribute("data-id") || "")?.querySelector("a")?.focus({ preventScroll: true });
-  if (update.size) for (const size of document.querySelectorAll("[data-size]")) size.textContent = update.size;
-  if (update.at) for (const time of document.querySelectorAll("time[data-updated]")) time.setAttribute("datetime", update.at);
-  for (const [id, row] of rows) {
+  if (focused) rows.get(focused.dataset.id || "")?.querySelector("a")?.focus({ preventScroll: true });
+  for (const size of all("[data-size]")) size.textContent = update.size || size.textContent;
+  for (const time of all("time[data-updated]")) time.setAttribute("datetime", update.at || "");
+  if (calm.matches) return;
+  for (const row of rows.values()) {
     if (!row.isConnected) continue;
-    if (fresh.has(id) && before.size) {
-      row.classList.add("flash");
-      row.addEventListener("animationend", () => row.classList.remove("flash"), { once: true });
-    }
-    if (calm.matches) continue;
-    const from = before.get(id);
+    const from = before.get(row);
     const shift = from === undefined ? 0 : from - row.getBoundingClientRect().top;
     if (from === undefined) row.animate([{ opacity: 0 }, { opacity: 1 }], GLIDE);
     else if (shift) row.animate([{ transform: `translateY(${shift}px)` }, { transform: "none" }], GLIDE);
   }
 }
 
-/** @param {MessageEvent} message */
-function update(message) {
-  lastId = message.lastEventId || lastId;
-  const data = /** @type {Update} */ (JSON.parse(message.data));
-  if (section()?.dataset.mode === "rows") apply(data);
-  else document.dispatchEvent(new CustomEvent("board:changed"));
-}
-
-/** @param {MessageEvent} message */
-function presence(message) {
-  const { watching, online } = JSON.parse(message.data);
-  for (const count of document.querySelectorAll("[data-watching]")) count.textContent = watching;
-  if (!online) return;
-  for (const dot of document.querySelectorAll("[data-rows] [data-online]")) {
-    dot.classList.toggle("dot-on", online.includes(dot.closest("[data-id]")?.getAttribute("data-id")));
-  }
-}
-
-/** @param {MessageEvent} message */
-function mine(message) {
-  const { text } = JSON.parse(message.data);
-  say(text);
-  document.dispatchEvent(new CustomEvent("me:changed"));
-}
+/** @type {Record<string, (data: any) => void>} */
+const on = {
+  rows(data) {
+    if (section()?.dataset.mode === "rows") apply(data);
+    else document.dispatchEvent(new CustomEvent("board:changed"));
+  },
+  presence({ watching }) {
+    for (const count of all("[data-watching]")) count.textContent = watching;
+  },
+  me({ text }) {
+    say(text);
+    document.dispatchEvent(new CustomEvent("me:changed"));
+  },
+  redis({ away }) { show(away ? "away" : "live"); },
+  // All viewers hear of a new season at once; they need not all ask for it at once.
+  season() { setTimeout(() => location.reload(), Math.random() * 3000); },
+};
+on.snapshot = on.rows;
 
 function connect() {
   const live = section();
   if (!live) return;
   const url = new URL(live.dataset.live || "", location.href);
   url.searchParams.set("since", lastId || live.dataset.seq || "");
-  stream = new EventSource(url);
-  stream.onopen = () => { retry = 0; show("live"); };
-  stream.onerror = () => {
+  const source = stream = new EventSource(url);
+  source.onopen = () => { retry = 0; show("live"); };
+  source.onerror = () => {
     show("lost");
-    // The browser tries again by itself, unless the server answered with an error.
-    if (stream?.readyState !== EventSource.CLOSED) return;
+    // The browser tries again by itself, unless the server refused.
+    if (source !== stream || source.readyState !== EventSource.CLOSED) return;
     retry = Math.min(retry + 1, 5);
-    setTimeout(connect, 1000 * 2 ** retry * (0.5 + Math.random() / 2));
+    setTimeout(connect, 500 * 2 ** retry * (0.5 + Math.random() / 2));
   };
-  stream.addEventListener("rows", update);
-  stream.addEventListener("snapshot", update);
-  stream.addEventListener("presence", presence);
-  stream.addEventListener("me", mine);
-  stream.addEventListener("redis", (message) => show(JSON.parse(message.data).away ? "away" : "live"));
-  // All viewers hear of a new season at once; they need not all ask for it at once.
-  stream.addEventListener("season", () => setTimeout(() => location.reload(), Math.random() * 3000));
+  for (const [name, act] of Object.entries(on)) {
+    source.addEventListener(name, (message) => {
+      lastId = message.lastEventId || lastId;
+      act(JSON.parse(message.data));
+    });
+  }
 }
 
 function remember() {
-  for (const row of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-rows] [data-id]"))) {
-    place(row, Number(row.dataset.rank));
-  }
+  for (const row of all("[data-rows] [data-id]")) place(row, Number(row.dataset.rank));
 }
 
 /** After htmx drew another view of the board, its stream may be another one. */
 let address = section()?.dataset.live;
 document.addEventListener("htmx:afterSettle", () => {
   const now = section()?.dataset.live;
+  if (now !== address) {
+    address = now;
+    stream?.close();
+    lastId = "";
+    opened.clear();
+    connect();
+  }
   remember();
-  if (now === address) return;
-  address = now;
-  stream?.close();
-  lastId = "";
-  opened.clear();
-  remember();
-  connect();
 });
 addEventListener("pagehide", () => stream?.close());
 addEventListener("pageshow", (event) => { if (event.persisted) connect(); });
