@@ -95,6 +95,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "config.look.look",
+                "leaderboard.context.unread_notices",
             ],
         },
     },

@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
+from django.utils.translation import gettext
+
 from leaderboard.engine import LeaderboardError, Submission
 from leaderboard.engine.rules import OPERATORS
 from leaderboard.engine.values import checked_id, checked_number, flat_details
 from leaderboard.models import Board, Season
-from leaderboard.selectors.history import season_standings
+from leaderboard.selectors.history import masked_players, season_standings
 
 FORMATS = ("csv", "json", "ndjson")
 # Details that have a column of their own in CSV; all others share one.
@@ -52,6 +54,15 @@ def archived_rows(season: Season) -> Iterator[dict[str, Any]]:
             "subscore": _number(standing.subscore),
             "details": standing.details,
         }
+
+
+def public_rows(season: Season) -> Iterator[dict[str, Any]]:
+    """For everyone: without the names of players who do not want to be named."""
+    masked = masked_players(season)
+    for row in archived_rows(season):
+        if row["player_id"] in masked:
+            row |= {"player_id": "", "details": {"name": gettext("Anonymous")}}
+        yield row
 
 
 def written(rows: Iterable[dict[str, Any]], form: str) -> Iterator[str]:

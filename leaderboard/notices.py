@@ -30,7 +30,9 @@ MOST_UNREAD = 99
 OVERTAKEN_AGAIN_AFTER = 60
 SEASON_AGAIN_AFTER = 24 * 3600
 
-_add = scripts.load(Path(__file__).parent / "scripts", "add_notice")
+_SCRIPTS = Path(__file__).parent / "scripts"
+_add = scripts.load(_SCRIPTS, "add_notice")
+_count = scripts.load(_SCRIPTS, "count_notices")
 
 
 @dataclass(frozen=True)
@@ -101,10 +103,10 @@ def latest(player_id: str, count: int = 100) -> list[Notice]:
 
 def unread_count(player_id: str) -> int:
     """How many are unread, counted up to 99."""
-    client = get_redis()
     player = _digest(player_id)
-    read = (client.get(keys.notices_read(player)) or b"0-0").decode()
-    return len(client.xrange(keys.notices(player), min=f"({read}", count=MOST_UNREAD))
+    return int(
+        _count(get_redis(), [keys.notices(player), keys.notices_read(player)], [MOST_UNREAD])
+    )
 
 
 def mark_read(player_id: str, notice_id: str) -> None:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from leaderboard.views import board, console, home, own, player
+from leaderboard.views import board, console, history, home, notices, own, player
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -10,6 +10,9 @@ urlpatterns = [
     path("boards/<slug:slug>/players/<path:player_id>/", player.player_page, name="player"),
     path("boards/<slug:slug>/console/", console.console, name="console"),
     path("boards/<slug:slug>/submit/", own.submit, name="submit"),
+    path("boards/<slug:slug>/seasons/", history.seasons, name="seasons"),
+    path("boards/<slug:slug>/seasons/<int:number>/", history.season, name="season"),
     path("accounts/profile/", own.profile, name="profile"),
+    path("accounts/notices/", notices.notice_list, name="notices"),
     path("live/boards/<slug:slug>/", board.live_board, name="live_board"),
 ]

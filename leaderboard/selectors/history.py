@@ -1,7 +1,12 @@
-"""Past seasons: SQL only, behind the cache. Redis holds nothing of a season that is archived."""
+"""Past seasons: SQL only, behind the cache. Redis holds nothing of a season that is archived.
+
+Players who later chose to be anonymous, or not to be shown, are not named here either.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,7 +15,7 @@ from django.core.cache import cache
 from django.db.models import Q, QuerySet
 
 from config.caching import cached
-from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
+from leaderboard.models import Board, FinalStanding, Player, ScoreEvent, Season
 
 # A closed season does not change; the list does when one closes, and is dropped then.
 PAGE_TTL = 3600
@@ -18,12 +23,13 @@ LIST_TTL = 3600
 SEARCH_TTL = 60  # anyone can invent searches: they must not fill the cache
 PODIUM = 3
 MAX_SEARCH = 100
+_VERSION_KEY = "seasons:version"
 
 
 @dataclass(frozen=True)
 class SeasonPage:
     """One page of final standings. `rows` are dicts: position, rank, player_id, name, score,
-    subscore, details."""
+    subscore, details, and `masked` when the player is not to be named."""
 
     season: Season
     rows: list[dict[str, Any]]
@@ -46,8 +52,17 @@ def forget_season_list(board_id: int) -> None:
     cache.delete(_list_key(board_id))
 
 
+def forget_names() -> None:
+    """Called when a player's choice to be named changed: every page is made anew."""
+    cache.set(_VERSION_KEY, time.time_ns(), None)
+
+
+def _version() -> int:
+    return cache.get(_VERSION_KEY) or 0
+
+
 def _list_key(board_id: int) -> str:
-    return f"seasons:{board_id}"
+    return f"seasons:{board_id}:{_version()}"
 
 
 def _times(season: dict[str, Any]) -> dict[str, Any]:
@@ -62,8 +77,9 @@ def _load_seasons(board: Board) -> list[dict[str, Any]]:
     standings = FinalStanding.objects.filter(
         season__board=board, season__state=Season.State.CLOSED, position__lte=PODIUM
     ).order_by("season_id", "position")
+    masked = _masked(standings)
     for standing in standings:
-        podiums.setdefault(standing.season_id, []).append(_row(standing))
+        podiums.setdefault(standing.season_id, []).append(_row(standing, masked))
     return [
         {
             "number": season.number,
@@ -100,7 +116,7 @@ def season_page(
     )
     search = search.strip()[:MAX_SEARCH]
     page = min(max(1, page), _pages(season.entries, per_page))
-    key = f"season:{season.pk}:{page}:{per_page}:{search.encode().hex()}"
+    key = f"season:{season.pk}:{_version()}:{page}:{per_page}:{search.encode().hex()}"
     ttl = SEARCH_TTL if search else PAGE_TTL
     found = cached(key, ttl, lambda: _load_page(season, page, per_page, search))
     return SeasonPage(season=season, **found)
@@ -118,9 +134,10 @@ def _load_page(season: Season, page: int, per_page: int, search: str) -> dict[st
         # By position, so that a late page costs as much as the first.
         rows = standings.filter(position__gt=first, position__lte=first + per_page)
     podium = season.standings.filter(position__lte=PODIUM).order_by("position")
+    masked = _masked([*rows, *podium])
     return {
-        "rows": [_row(standing) for standing in rows],
-        "podium": [_row(standing) for standing in podium],
+        "rows": [_row(standing, masked) for standing in rows],
+        "podium": [_row(standing, masked) for standing in podium],
         "page": page,
         "pages": pages,
         "total": total,
@@ -135,7 +152,10 @@ def season_standings(season: Season, search: str = "") -> QuerySet[FinalStanding
     """All final standings in order, or those whose name or id contains `search`."""
     standings = season.standings.order_by("position")
     if search:
-        standings = standings.filter(Q(name__icontains=search) | Q(player_id=search))
+        unnamed = Player.objects.exclude(privacy=Player.Privacy.SHOWN).values("pk")
+        standings = standings.filter(Q(name__icontains=search) | Q(player_id=search)).exclude(
+            player_id__in=unnamed
+        )
     return standings
 
 
@@ -161,13 +181,27 @@ def history(
     return list(events.order_by("-sequence")[:limit])[::-1]
 
 
-def _row(standing: FinalStanding) -> dict[str, Any]:
+def masked_players(season: Season) -> set[str]:
+    """Everyone in a season who is not to be named."""
+    unnamed = Player.objects.exclude(privacy=Player.Privacy.SHOWN).values("pk")
+    found = season.standings.filter(player_id__in=unnamed)
+    return set(found.values_list("player_id", flat=True))
+
+
+def _masked(standings: Iterable[FinalStanding]) -> set[str]:
+    found = Player.objects.filter(pk__in=[standing.player_id for standing in standings])
+    return set(found.exclude(privacy=Player.Privacy.SHOWN).values_list("pk", flat=True))
+
+
+def _row(standing: FinalStanding, masked: set[str]) -> dict[str, Any]:
+    hidden = standing.player_id in masked
     return {
         "position": standing.position,
         "rank": standing.rank,
-        "player_id": standing.player_id,
-        "name": standing.name,
+        "player_id": "" if hidden else standing.player_id,
+        "name": "Anonymous" if hidden else standing.name,
         "score": standing.score,
         "subscore": standing.subscore,
-        "details": standing.details,
+        "details": {} if hidden else standing.details,
+        "masked": hidden,
     }

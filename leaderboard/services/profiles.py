@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from leaderboard.models import Board, Player
+from leaderboard.selectors.history import forget_names
 from leaderboard.services import moderation, scores
 
 PROFILE_FIELDS = frozenset({"display_name", "country", "team", "avatar", "bio", "privacy"})
@@ -20,6 +21,8 @@ def update_profile(*, player: Player, **changes: Any) -> Player:
     player.full_clean(exclude=["account"])
     player.save()
     write_through(player)
+    if "privacy" in changes:
+        forget_names()
     return player
 
 
