@@ -49,6 +49,9 @@ class RedisServer:
         self.binary = str(binary or server_binary())
         self.directory = Path(tempfile.mkdtemp(prefix="rostrum-redis-"))
         self.port = free_port()
+        # A cluster node also listens on its port plus 10000, which must be a port as well.
+        while "cluster-enabled" in options and self.port > 65535 - 10000:
+            self.port = free_port()
         self.options = {"save": "", "appendonly": "no", "enable-debug-command": "yes"} | options
         self.process: subprocess.Popen[bytes] | None = None
 

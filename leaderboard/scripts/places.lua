@@ -30,7 +30,10 @@ local function find(number, id, out)
   local entries = KEYS[number]
   if not stamped then return call('ZSCORE', out and entries .. ':aside' or entries, id), '' end
   local found = call('HGET', entries .. ':at', id)
-  if not found then return false, '' end
+  if not found then
+    call('ZCARD', entries) -- a key of another type must show before anything is written
+    return false, ''
+  end
   return string.sub(found, prefix_length + 1), string.sub(found, 1, prefix_length)
 end
 

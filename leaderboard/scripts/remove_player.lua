@@ -12,7 +12,7 @@
 local id = ARGV[3]
 local values = group_values(id)
 local out = call('SISMEMBER', base .. ':hidden', id) == 1
-local was_on_board, known, previous_rank = 0, false, false
+local was_on_board, known, previous_rank = 0, out, false
 for number = 2, #KEYS do
   local entries = KEYS[number]
   local score, prefix = find(number, id, out)

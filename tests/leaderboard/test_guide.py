@@ -1,7 +1,8 @@
 """A program in the manner of the redis.io leaderboard guide runs on the engine as it is."""
 
+import contextlib
+
 import pytest
-import redis.asyncio
 
 from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard
 
@@ -13,61 +14,55 @@ PLAYERS = [
 ]
 
 
-@pytest.fixture(params=[True, False], ids=["decoded", "bytes"])
-def decode(request):
-    return request.param
+def test_a_guide_program(client, backend):
+    board = RedisLeaderboard(redis_client=client, key=backend.key(), max_entries=100)
+    assert board.get_top(3) == []
+    assert board.get_around_rank(1, 3) == []
+    for user_id, score, details in PLAYERS:
+        result = board.upsert_user(user_id, score, details)
+        assert result["trimmed_user_ids"] == []
+    assert result["rank"] == 4
+    assert result["metadata"] == {"name": "Guido", "country": "NL"}
 
+    assert [(one["rank"], one["user_id"], one["score"]) for one in board.get_top(2)] == [
+        (1, "player-3", 1500.0),
+        (2, "player-1", 1200.0),
+    ]
+    result = board.increment_score("player-2", 400, {"country": "SE"})
+    assert (result["rank"], result["score"]) == (2, 1300.0)
+    assert result["metadata"] == {"name": "Linus", "country": "SE"}
+    assert board.get_user_metadata("player-2") == {"name": "Linus", "country": "SE"}
 
-def test_a_guide_program(redis_server, decode):
-    with redis_server.client(decode_responses=decode) as client:
-        board = RedisLeaderboard(redis_client=client, key="leaderboard:demo", max_entries=100)
-        assert board.get_top(3) == []
-        assert board.get_around_rank(1, 3) == []
-        for user_id, score, details in PLAYERS:
-            result = board.upsert_user(user_id, score, details)
-            assert result["trimmed_user_ids"] == []
-        assert result["rank"] == 4
-        assert result["metadata"] == {"name": "Guido", "country": "NL"}
+    ranks = [one["rank"] for one in board.get_around_rank(1, 3)]
+    assert ranks == [1, 2, 3]
+    assert [one["rank"] for one in board.get_around_rank(99, 3)] == [2, 3, 4]
+    assert [one["rank"] for one in board.get_around_rank(3, 2)] == [2, 3]
+    assert len(board.get_around_rank(2, 10)) == 4
 
-        assert [(one["rank"], one["user_id"], one["score"]) for one in board.get_top(2)] == [
-            (1, "player-3", 1500.0),
-            (2, "player-1", 1200.0),
-        ]
-        result = board.increment_score("player-2", 400, {"country": "SE"})
-        assert (result["rank"], result["score"]) == (2, 1300.0)
-        assert result["metadata"] == {"name": "Linus", "country": "SE"}
-        assert board.get_user_metadata("player-2") == {"name": "Linus", "country": "SE"}
+    assert board.get_rank("player-3") == 1
+    assert board.get_rank("nobody") is None
+    assert board.get_user_entry("nobody") is None
+    assert board.get_user_entry("player-4") == {
+        "rank": 4,
+        "user_id": "player-4",
+        "score": 700.0,
+        "metadata": {"name": "Guido", "country": "NL"},
+    }
 
-        ranks = [one["rank"] for one in board.get_around_rank(1, 3)]
-        assert ranks == [1, 2, 3]
-        assert [one["rank"] for one in board.get_around_rank(99, 3)] == [2, 3, 4]
-        assert [one["rank"] for one in board.get_around_rank(3, 2)] == [2, 3]
-        assert len(board.get_around_rank(2, 10)) == 4
-
-        assert board.get_rank("player-3") == 1
-        assert board.get_rank("nobody") is None
-        assert board.get_user_entry("nobody") is None
-        assert board.get_user_entry("player-4") == {
-            "rank": 4,
-            "user_id": "player-4",
-            "score": 700.0,
-            "metadata": {"name": "Guido", "country": "NL"},
-        }
-
-        assert board.set_max_entries(2) == ["player-4", "player-1"]
-        assert board.max_entries == 2
-        result = board.upsert_user("player-5", 1, {"name": "Late"})
-        assert result["rank"] is None
-        assert result["metadata"] == {"name": "Late"}
-        assert result["trimmed_user_ids"] == ["player-5"]
-        assert board.get_user_metadata("player-5") == {}
-        assert board.get_size() == 2
-        assert board.delete_user("player-2") is True
-        assert board.delete_user("player-2") is False
-        assert [one["user_id"] for one in board.list_all()] == ["player-3"]
-        board.clear()
-        assert board.get_size() == 0
-        assert list(client.scan_iter()) == []
+    assert board.set_max_entries(2) == ["player-4", "player-1"]
+    assert board.max_entries == 2
+    result = board.upsert_user("player-5", 1, {"name": "Late"})
+    assert result["rank"] is None
+    assert result["metadata"] == {"name": "Late"}
+    assert result["trimmed_user_ids"] == ["player-5"]
+    assert board.get_user_metadata("player-5") == {}
+    assert board.get_size() == 2
+    assert board.delete_user("player-2") is True
+    assert board.delete_user("player-2") is False
+    assert [one["user_id"] for one in board.list_all()] == ["player-3"]
+    board.clear()
+    assert board.get_size() == 0
+    assert list(client.scan_iter()) == []
 
 
 def test_the_guides_key_layout(redis_client):
@@ -82,9 +77,10 @@ def test_the_guides_key_layout(redis_client):
     assert set(redis_client.scan_iter()) == {b"leaderboard:demo", b"leaderboard:demo:user:player-1"}
 
 
-async def test_its_async_twin(redis_server, decode):
-    async with redis.asyncio.Redis(port=redis_server.port, decode_responses=decode) as client:
-        board = AsyncRedisLeaderboard(redis_client=client, key="leaderboard:demo", max_entries=3)
+@pytest.mark.parametrize("decode", [True, False])
+async def test_its_async_twin(backend, decode):
+    async with contextlib.aclosing(backend.async_client(decode_responses=decode)) as client:
+        board = AsyncRedisLeaderboard(redis_client=client, key=backend.key(), max_entries=3)
         for user_id, score, details in PLAYERS:
             result = await board.upsert_user(user_id, score, details)
         assert result["rank"] is None

@@ -2,12 +2,17 @@
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from leaderboard import RedisLeaderboard
 from leaderboard.engine.errors import LeaderboardError, RowsRefusedError
-from tests.leaderboard.model import Model
-from tests.servers import OWN_SERVER
+from tests.leaderboard.engine.model import Model
 
 KEY = "leaderboard:{model}"
 IDS = st.sampled_from(["a", "b", "c:d", "{e}", "é", "Z z", "🏆", "b0"])
@@ -24,6 +29,10 @@ OPERATORS = st.sampled_from([None, "set", "best", "sum"])
 
 
 class Boards(RuleBasedStateMachine):
+    def __init__(self, backend):
+        super().__init__()
+        self.backend = backend
+
     @initialize(
         order=st.sampled_from(["desc", "asc"]),
         operator=st.sampled_from(["set", "best", "sum"]),
@@ -56,7 +65,7 @@ class Boards(RuleBasedStateMachine):
         if simple:  # a plain board, which has a script of its own
             ties, ranking, subscore = "member", "ordinal", None
             seasoned = grouped = bounded = live = False
-        self.client = OWN_SERVER.client(decode_responses=decode)
+        self.client = self.backend.client(decode_responses=decode)
         self.client.flushall()
         rules = {
             "order": order,
@@ -312,11 +321,14 @@ def raised(call):
     raise AssertionError("nothing was refused")
 
 
-Boards.TestCase.settings = settings(
-    max_examples=50,
-    stateful_step_count=20,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
-TestBoards = Boards.TestCase
+def test_the_engine_and_the_model_agree(backend):
+    run_state_machine_as_test(
+        lambda: Boards(backend),
+        settings=settings(
+            max_examples=50 if backend.name == "valkey" else 12,
+            stateful_step_count=20,
+            deadline=None,
+            derandomize=True,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
