@@ -29,11 +29,12 @@ from django_redis import get_redis_connection
 from django_redis.client import DefaultClient
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import ExponentialWithJitterBackoff
-from redis.exceptions import BusyLoadingError
+from redis._parsers.base import BaseParser
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
 
 from config import embedded
+from config.cluster import AsyncCautiousCluster, CautiousCluster, cannot_have_run
 from config.errors import ConfigurationError
 
 CONNECT_TIMEOUT = 1.0
@@ -47,6 +48,15 @@ ANSWER_TIMEOUT: dict[str, float | None] = {
 # the rest is head room for bursts, and an exhausted pool raises rather than queues.
 MAX_CONNECTIONS = 200
 
+
+
+class CannotWriteError(redis.exceptions.ResponseError):
+    """The server refuses writes for now: its disk is full, or too few replicas follow it."""
+
+
+# redis-py knows no class for these answers, and nothing but the text would tell them apart.
+BaseParser.EXCEPTION_CLASSES |= {"MISCONF": CannotWriteError, "NOREPLICAS": CannotWriteError}
+
 # What an outage looks like from here; middleware turns each of these into a 503.
 # ResponseErrors are answers, but these few mean that the server cannot serve now.
 OUTAGE_ERRORS: tuple[type[Exception], ...] = (
@@ -56,6 +66,9 @@ OUTAGE_ERRORS: tuple[type[Exception], ...] = (
     redis.exceptions.OutOfMemoryError,
     redis.exceptions.ClusterDownError,
     redis.exceptions.MasterDownError,
+    redis.exceptions.SlotNotCoveredError,
+    redis.exceptions.TryAgainError,
+    CannotWriteError,
 )
 
 _EXPECTED = (
@@ -154,7 +167,7 @@ class CautiousRetry(Retry):
     def call_with_retry(
         self, do: Any, fail: Any, is_retryable: Any = None, with_failure_count: bool = False
     ) -> Any:
-        return super().call_with_retry(do, fail, _cannot_have_run, with_failure_count)
+        return super().call_with_retry(do, fail, cannot_have_run, with_failure_count)
 
 
 class AsyncCautiousRetry(AsyncRetry):
@@ -163,14 +176,7 @@ class AsyncCautiousRetry(AsyncRetry):
     async def call_with_retry(
         self, do: Any, fail: Any, is_retryable: Any = None, with_failure_count: bool = False
     ) -> Any:
-        return await super().call_with_retry(do, fail, _cannot_have_run, with_failure_count)
-
-
-def _cannot_have_run(error: Exception) -> bool:
-    if isinstance(error, BusyLoadingError):
-        return True
-    cause = error.__cause__ or error.__context__
-    return isinstance(cause, ConnectionRefusedError | FileNotFoundError)
+        return await super().call_with_retry(do, fail, cannot_have_run, with_failure_count)
 
 
 def _connect_timeout(alias: str) -> float:
@@ -193,10 +199,9 @@ def _connect(address: Address, alias: str, library: Any, retry: Any) -> Any:
     options = _options(alias, retry)
     access = {"username": address.username, "password": address.password}
     if address.kind == "cluster":
-        cluster = library.cluster
-        nodes = [cluster.ClusterNode(host, port) for host, port in address.nodes]
-        options.pop("retry")
-        return cluster.RedisCluster(startup_nodes=nodes, **options, **access)
+        nodes = [library.cluster.ClusterNode(host, port) for host, port in address.nodes]
+        cautious = CautiousCluster if library is redis else AsyncCautiousCluster
+        return cautious(startup_nodes=nodes, **options, **access)
     if address.kind == "sentinel":
         sentinel = library.sentinel.Sentinel(
             list(address.nodes),
@@ -302,4 +307,4 @@ def get_async_redis(alias: str = "data") -> Any:
 async def close_async_redis() -> None:
     """Give the running loop's connections back; for shutdown and tests."""
     for client in _async_clients.pop(asyncio.get_running_loop(), {}).values():
-        await client.aclose()
+        await (client.close_all() if isinstance(client, AsyncCautiousCluster) else client.aclose())

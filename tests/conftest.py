@@ -8,21 +8,21 @@ from collections.abc import Iterator
 import pytest
 import redis
 
-from tests.servers import OWN_POSTGRES, OWN_SERVER, RedisServer
+from tests.servers import OWN_CACHE, OWN_POSTGRES, OWN_SERVER, RedisServer
+
+_SERVERS = [server for server in (OWN_SERVER, OWN_CACHE, OWN_POSTGRES) if server]
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     # With xdist the controller runs no test and needs no server.
     if not session.config.getoption("numprocesses", None) or "PYTEST_XDIST_WORKER" in os.environ:
-        OWN_SERVER.start()
-        if OWN_POSTGRES:
-            OWN_POSTGRES.start()
+        for server in _SERVERS:
+            server.start()
 
 
 def pytest_sessionfinish() -> None:
-    OWN_SERVER.remove()
-    if OWN_POSTGRES:
-        OWN_POSTGRES.remove()
+    for server in _SERVERS:
+        server.remove()
 
 
 @pytest.fixture(scope="session")
@@ -36,8 +36,10 @@ def _empty_redis() -> None:
     from ratelimit import guard
     from sessions_app import flags, ops, visits
 
-    with OWN_SERVER.client() as client:
-        client.flushall()
+    for server in (OWN_SERVER, OWN_CACHE):
+        if server:
+            with server.client() as client:
+                client.flushall()
     # What a process remembers of Redis goes with it.
     flags.forget()
     visits.discard()

@@ -10,7 +10,8 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -62,16 +63,19 @@ class RedisServer:
     def client(self, **kwargs: Any) -> redis.Redis:
         return redis.Redis(host="127.0.0.1", port=self.port, **kwargs)
 
-    def start(self) -> RedisServer:
+    def command(self) -> list[str]:
         options = self.options | {
             "port": str(self.port),
             "bind": "127.0.0.1",
             "dir": str(self.directory),
             "logfile": str(self.directory / "redis.log"),
         }
-        arguments = [word for name, value in options.items() for word in (f"--{name}", value)]
+        words = ([f"--{name}", *value.split(" ")] for name, value in options.items())
+        return [self.binary, *(word for option in words for word in option)]
+
+    def start(self) -> RedisServer:
         self.process = subprocess.Popen(
-            [self.binary, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            self.command(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         wait_for(self.answers)
         return self
@@ -104,12 +108,24 @@ def redis_server(binary: str | Path | None = None, **options: str) -> Iterator[R
 
 
 @contextlib.contextmanager
-def redis_cluster(primaries: int = 3, replicas: int = 0) -> Iterator[list[RedisServer]]:
+def redis_cluster(
+    primaries: int = 3, replicas: int = 0, ports: Sequence[int] = ()
+) -> Iterator[list[RedisServer]]:
     """A real cluster: all slots covered, every node agreeing, before it is handed out."""
     servers = [
-        RedisServer(**{"cluster-enabled": "yes", "cluster-node-timeout": "2000"})
+        RedisServer(
+            **{
+                "cluster-enabled": "yes",
+                # By default the port plus 10000, which may not exist.
+                "cluster-port": str(free_port()),
+                "cluster-node-timeout": "2000",
+                "repl-diskless-sync-delay": "0",
+            }
+        )
         for _ in range(primaries * (1 + replicas))
     ]
+    for server, port in zip(servers, ports, strict=False):
+        server.port = port
     try:
         for server in servers:
             server.start()
@@ -128,7 +144,8 @@ def _join_cluster(servers: list[RedisServer], primaries: int) -> None:
         client.execute_command("CLUSTER", "ADDSLOTSRANGE", number * step, last)
         client.execute_command("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
     for client in clients[1:]:
-        client.execute_command("CLUSTER", "MEET", "127.0.0.1", servers[0].port)
+        bus = servers[0].options["cluster-port"]
+        client.execute_command("CLUSTER", "MEET", "127.0.0.1", servers[0].port, bus)
     wait_for(lambda: all(_known_nodes(client) == len(servers) for client in clients))
     for number, client in enumerate(clients[primaries:]):
         primary = clients[number % primaries].execute_command("CLUSTER", "MYID")
@@ -151,6 +168,33 @@ def _replicates(client: redis.Redis, primary: str) -> bool:
         client.execute_command("CLUSTER", "REPLICATE", primary)
         return True
     return False
+
+
+class OwnCluster:
+    """Three primaries in place of the one server that most tests run on."""
+
+    def __init__(self) -> None:
+        self._stack = contextlib.ExitStack()
+        self.servers: list[RedisServer] = []
+
+    @property
+    def url(self) -> str:
+        # Known before the start, because settings are read before it.
+        return "redis+cluster://" + ",".join(f"127.0.0.1:{port}" for port in self.ports)
+
+    def start(self) -> OwnCluster:
+        self.servers = self._stack.enter_context(redis_cluster(ports=self.ports))
+        return self
+
+    def client(self, **kwargs: Any) -> redis.RedisCluster:
+        return redis.RedisCluster(host="127.0.0.1", port=self.ports[0], **kwargs)
+
+    def remove(self) -> None:
+        self._stack.close()
+
+    @cached_property
+    def ports(self) -> list[int]:
+        return [free_port() for _ in range(3)]
 
 
 class PostgresServer:
@@ -230,5 +274,8 @@ class PostgresServer:
 
 
 # The ones that settings point at; `tests/conftest.py` starts and removes them.
-OWN_SERVER = RedisServer()
+ON_CLUSTER = os.environ.get("TEST_REDIS") == "cluster"
+OWN_SERVER: Any = OwnCluster() if ON_CLUSTER else RedisServer()
+# A cluster has one database, and the cache must not share it with the data.
+OWN_CACHE = RedisServer() if ON_CLUSTER else None
 OWN_POSTGRES = PostgresServer() if os.environ.get("TEST_DATABASE") == "postgresql" else None

@@ -2,9 +2,10 @@
 
 import os
 
-from tests.servers import OWN_POSTGRES, OWN_SERVER
+from tests.servers import OWN_CACHE, OWN_POSTGRES, OWN_SERVER
 
-os.environ |= {"REDIS_URL": OWN_SERVER.url, "CACHE_URL": "", "DEBUG": ""}
+os.environ |= {"REDIS_URL": OWN_SERVER.url, "DEBUG": ""}
+os.environ["CACHE_URL"] = OWN_CACHE.url if OWN_CACHE else ""
 os.environ["DATABASE_URL"] = OWN_POSTGRES.url if OWN_POSTGRES else ""
 os.environ["SECRET_KEY"] = "only-for-tests-" + "x" * 40
 

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from config import shutdown
+from config.listening import listener
 from config.redis import OUTAGE_ERRORS, get_async_redis
 from leaderboard import keys
 from leaderboard.live.topic import Source, Topic, Viewer
@@ -197,7 +198,7 @@ class Hub:
         if self._subscription is not None:
             with contextlib.suppress(Exception):  # it is broken: that is why we are here
                 await self._subscription.aclose()
-        self._subscription = get_async_redis().pubsub()
+        self._subscription = listener(get_async_redis())
         channels = [name.decode() for name in self._channels]
         await self._subscription.subscribe(
             session_keys.presence_leaving(), session_keys.sessions_ended(), *channels

@@ -14,7 +14,7 @@ local function announce(what, id, source, rank, previous_rank, trimmed)
       'trimmed', trimmed and #trimmed > 0 and cjson.encode(trimmed) or '')
   end
   if notices == 49 then
-    call('PUBLISH', base .. ':live', string.format(
+    call('SPUBLISH', base .. ':live', string.format(
       '{"seq":%d,"at":%s,"op":"%s","id":%s,"score":null,"rank":%s,"previous_rank":%s,"season":%s}',
       sequence, now, what, id == '' and 'null' or cjson.encode(id), rank or 'null',
       previous_rank or 'null', extra.season or 'null'))

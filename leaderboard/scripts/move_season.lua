@@ -31,6 +31,6 @@ end
 opens = ARGV[6] ~= '' and ARGV[6] or now
 redis.call('HSET', KEYS[1], 'number', ARGV[4], 'state', ARGV[5], 'opens', opens, 'closes', ARGV[7])
 local sequence = redis.call('INCR', KEYS[3])
-redis.call('PUBLISH', KEYS[4], string.format(
+redis.call('SPUBLISH', KEYS[4], string.format(
   '{"seq":%d,"at":%s,"op":"season","season":%s}', sequence, now, ARGV[4]))
 return { 1, ARGV[4], ARGV[5], opens, ARGV[7] }

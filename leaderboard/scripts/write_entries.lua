@@ -224,7 +224,7 @@ local function write(at, pending)
       'trimmed', trimmed and #trimmed > 0 and cjson.encode(trimmed) or '')
   end
   if notices then
-    call('PUBLISH', base .. ':live', string.format(
+    call('SPUBLISH', base .. ':live', string.format(
       '{"seq":%d,"at":%s,"op":"%s","id":%s,"score":%s,"rank":%s,"previous_rank":%s,"season":%s}',
       sequence, now_text, operator == 'd' and 'details' or 'score', cjson.encode(id),
       text or 'null', rank or 'null', previous_rank or 'null', extra.season or 'null'))

@@ -1,0 +1,135 @@
+"""redis-py's cluster clients, with a caution they lack: what may have run is never sent again.
+
+Theirs repeat a command after a timeout or a lost connection, and a second INCR would be a wrong
+score. These repeat only what a node refused to take: it is down, it was never reached, or its
+slots are on their way elsewhere. Every failure makes them look at the cluster anew.
+
+Pipelines keep redis-py's own repetition: what Rostrum sends through them on a cluster (presence,
+visitors, gauges, reads) comes out the same twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import redis
+import redis.asyncio
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.exceptions import ClusterDownError, RedisClusterException, SlotNotCoveredError
+from redis.retry import Retry
+
+RETRIES = 2
+
+
+class NotSentError(redis.exceptions.ConnectionError):
+    """A node could not be reached at all, so nothing ran there."""
+
+
+class ClusterAwayError(redis.exceptions.ConnectionError):
+    """No node of the cluster answers."""
+
+
+_SAFE = (NotSentError, ClusterDownError, SlotNotCoveredError)
+
+
+def cannot_have_run(error: BaseException) -> bool:
+    """Whether the command never reached a server that could have run it."""
+    if isinstance(error, redis.exceptions.BusyLoadingError):
+        return True
+    cause = error.__cause__ or error.__context__
+    return isinstance(cause, ConnectionRefusedError | FileNotFoundError)
+
+
+def _told_apart(error: BaseException) -> Exception | None:
+    """What to raise in place of redis-py's error, if anything."""
+    if isinstance(error, redis.exceptions.ConnectionError) and cannot_have_run(error):
+        return NotSentError(str(error))
+    # Raised from the last node's error when no node answers; without a cause it is a mistake of
+    # the caller's, such as keys of two slots in one call.
+    if type(error) is RedisClusterException and error.__cause__ is not None:
+        return ClusterAwayError(str(error))
+    return None
+
+
+class CautiousCluster(redis.cluster.RedisCluster):
+    ERRORS_ALLOW_RETRY = _SAFE  # type: ignore[assignment]
+
+    def __init__(self, *, retry: Any, **options: Any) -> None:
+        self._plain_options = {"retry": retry} | options
+        self._plain_options.pop("startup_nodes")
+        self._plain: dict[tuple[str, int], redis.Redis] = {}
+        try:
+            super().__init__(retry=Retry(NoBackoff(), RETRIES), **options)
+        except RedisClusterException as error:
+            raise _told_apart(error) or error from error
+
+    def _execute_command(self, target_node: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super()._execute_command(target_node, *args, **kwargs)
+        except (redis.exceptions.ConnectionError, RedisClusterException) as error:
+            raise _told_apart(error) or error from error
+
+    def client_for(self, key: str) -> redis.Redis:
+        """A plain client of the node that holds this key, kept for the next time."""
+        return self.client_at(*_address(self.get_node_from_key(key)))
+
+    def client_at(self, host: str, port: int) -> redis.Redis:
+        if (host, port) not in self._plain:
+            self._plain[host, port] = redis.Redis(host=host, port=port, **self._plain_options)
+        return self._plain[host, port]
+
+    def look_again(self) -> None:
+        """Ask the cluster who holds what."""
+        try:
+            self.nodes_manager.initialize()
+        except RedisClusterException as error:
+            raise _told_apart(error) or error from error
+
+
+class AsyncCautiousCluster(redis.asyncio.cluster.RedisCluster):
+    """The asynchronous twin."""
+
+    ERRORS_ALLOW_RETRY = _SAFE  # type: ignore[assignment]
+
+    def __init__(self, *, retry: Any, **options: Any) -> None:
+        self._plain_options = {"retry": retry} | options
+        self._plain_options.pop("startup_nodes")
+        self._plain: dict[tuple[str, int], redis.asyncio.Redis] = {}
+        super().__init__(retry=AsyncRetry(NoBackoff(), RETRIES), **options)
+
+    async def initialize(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return await super().initialize(*args, **kwargs)
+        except RedisClusterException as error:
+            raise _told_apart(error) or error from error
+
+    async def _execute_command(self, target_node: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return await super()._execute_command(target_node, *args, **kwargs)
+        except redis.exceptions.ConnectionError as error:
+            raise _told_apart(error) or error from error
+
+    async def client_for(self, key: str) -> redis.asyncio.Redis:
+        await self.initialize()
+        return self.client_at(*_address(self.get_node_from_key(key)))
+
+    def client_at(self, host: str, port: int) -> redis.asyncio.Redis:
+        if (host, port) not in self._plain:
+            options = self._plain_options
+            self._plain[host, port] = redis.asyncio.Redis(host=host, port=port, **options)
+        return self._plain[host, port]
+
+    async def look_again(self) -> None:
+        self._initialize = True
+        await self.initialize()
+
+    async def close_all(self) -> None:
+        """`aclose`, which redis-py itself calls to start anew, and the plain clients too."""
+        for client in self._plain.values():
+            await client.aclose()
+        await self.aclose()
+
+
+def _address(node: Any) -> tuple[str, int]:
+    return str(node.host), int(node.port)
