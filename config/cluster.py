@@ -66,13 +66,14 @@ class CautiousCluster(redis.cluster.RedisCluster):
 
     def _execute_command(self, target_node: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return super()._execute_command(target_node, *args, **kwargs)
+            return super()._execute_command(target_node, *args, **kwargs)  # type: ignore[no-untyped-call]
         except (redis.exceptions.ConnectionError, RedisClusterException) as error:
             raise _told_apart(error) or error from error
 
     def client_for(self, key: str) -> redis.Redis:
         """A plain client of the node that holds this key, kept for the next time."""
-        return self.client_at(*_address(self.get_node_from_key(key)))
+        node = self.get_node_from_key(key)  # type: ignore[no-untyped-call]
+        return self.client_at(*_address(node))
 
     def client_at(self, host: str, port: int) -> redis.Redis:
         if (host, port) not in self._plain:
@@ -112,7 +113,8 @@ class AsyncCautiousCluster(redis.asyncio.cluster.RedisCluster):
 
     async def client_for(self, key: str) -> redis.asyncio.Redis:
         await self.initialize()
-        return self.client_at(*_address(self.get_node_from_key(key)))
+        node = self.get_node_from_key(key)
+        return self.client_at(*_address(node))
 
     def client_at(self, host: str, port: int) -> redis.asyncio.Redis:
         if (host, port) not in self._plain:

@@ -27,9 +27,9 @@ import redis.asyncio
 from django.conf import settings
 from django_redis import get_redis_connection
 from django_redis.client import DefaultClient
+from redis._parsers.base import BaseParser
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import ExponentialWithJitterBackoff
-from redis._parsers.base import BaseParser
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
 
@@ -47,7 +47,6 @@ ANSWER_TIMEOUT: dict[str, float | None] = {
 # Per process and alias. The web server's threads and the event loop share a handful;
 # the rest is head room for bursts, and an exhausted pool raises rather than queues.
 MAX_CONNECTIONS = 200
-
 
 
 class CannotWriteError(redis.exceptions.ResponseError):

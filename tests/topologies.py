@@ -1,4 +1,4 @@
-"""Several servers at work together, and what can go wrong between them. All real, all on loopback."""
+"""Several servers at work together, and what can go wrong between them: real, on loopback."""
 
 from __future__ import annotations
 
@@ -50,9 +50,7 @@ class Replicated:
             RedisServer(replicaof=f"127.0.0.1 {self.primary.port}", **options)
             for _ in range(replicas)
         ]
-        self.sentinels = [
-            Sentinel(self.primary, sentinels // 2 + 1) for _ in range(sentinels)
-        ]
+        self.sentinels = [Sentinel(self.primary, sentinels // 2 + 1) for _ in range(sentinels)]
 
     @property
     def servers(self) -> list[RedisServer]:
@@ -215,9 +213,7 @@ class Proxy:
             writer.transport.abort()
             return
         self._writers |= {writer, there[1]}
-        await asyncio.gather(
-            self._pump(reader, there[1], 0.0), self._pump(there[0], writer, None)
-        )
+        await asyncio.gather(self._pump(reader, there[1], 0.0), self._pump(there[0], writer, None))
 
     async def _pump(self, reader: Any, writer: Any, delay: float | None) -> None:
         with contextlib.suppress(OSError):

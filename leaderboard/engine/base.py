@@ -31,6 +31,7 @@ class Call(NamedTuple):
     script: Script
     keys: Sequence[str]
     args: Sequence[Any]
+    writes: bool = False
 
 
 Operation = Generator[Call, Any, T]
@@ -76,6 +77,7 @@ class Board:
         self._write_extra = ""
         self._read_keys = [self.key, self.entries_key]
         self._plain = self.rules.plain
+        self._waits = self.rules.durability == "replicated"
 
     # ---- views ----------------------------------------------------------------------------------
 

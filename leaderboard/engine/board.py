@@ -9,6 +9,7 @@ import redis
 import redis.asyncio
 from redis.exceptions import ResponseError
 
+from config import replication
 from leaderboard import keys
 from leaderboard.engine.base import Board, Operation, T, text
 from leaderboard.engine.errors import LeaderboardError
@@ -52,7 +53,11 @@ class RedisLeaderboard(Operations):
         try:
             call = next(operation)
             while True:
-                call = operation.send(call.script(client, call.keys, call.args))
+                if self._waits and call.writes:
+                    reply = replication.call(call.script, client, call.keys, call.args)
+                else:
+                    reply = call.script(client, call.keys, call.args)
+                call = operation.send(reply)
         except StopIteration as end:
             result: T = end.value
             return result
@@ -230,7 +235,11 @@ class AsyncRedisLeaderboard(Operations):
         try:
             call = next(operation)
             while True:
-                call = operation.send(await call.script.acall(client, call.keys, call.args))
+                if self._waits and call.writes:
+                    reply = await replication.acall(call.script, client, call.keys, call.args)
+                else:
+                    reply = await call.script.acall(client, call.keys, call.args)
+                call = operation.send(reply)
         except StopIteration as end:
             result: T = end.value
             return result

@@ -19,6 +19,7 @@ _ORDERS = {"desc": "d", "asc": "a"}
 _TIES = {"earliest": "e", "latest": "l", "member": "m"}
 _RANKINGS = {"ordinal": "o", "competition": "c", "dense": "d"}
 _SUBSCORES = {None: "n", "desc": "d", "asc": "a"}
+_DURABILITIES = {"primary": "", "replicated": ""}
 OPERATORS = {"set": "s", "best": "b", "sum": "i"}
 
 
@@ -30,7 +31,8 @@ class Rules:
     and `largest_step` bound the scores. `groups` names the details by which the board is grouped.
     `windows` are kept in `time_zone` and outlive their end by `retention_days`. `season` is the
     season written to and read; a write is refused when it is not the open one. `events` keeps the
-    last `event_cap` accepted writes in a stream, `notices` publishes each.
+    last `event_cap` accepted writes in a stream, `notices` publishes each. With `durability`
+    `replicated`, a write returns only when a replica has it too (`NotReplicatedError` otherwise).
     """
 
     order: str = "desc"
@@ -49,6 +51,7 @@ class Rules:
     events: bool = False
     event_cap: int = 100_000
     notices: bool = False
+    durability: str = "primary"
     flags: str = field(init=False, repr=False, compare=False)
     zone: ZoneInfo = field(init=False, repr=False, compare=False)
 
@@ -60,6 +63,7 @@ class Rules:
             + _choice("ranking", self.ranking, _RANKINGS)
         )
         _choice("operator", self.operator, OPERATORS)
+        _choice("durability", self.durability, _DURABILITIES)
         put = object.__setattr__  # a frozen instance finishes itself here, once
         put(self, "flags", f"{flags}{self.events:d}{self.notices:d}")
         put(self, "windows", _words("windows", self.windows))

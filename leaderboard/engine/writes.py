@@ -159,7 +159,7 @@ class WriteOperations(Board):
             # A plain board has a script of its own, which cannot do all or nothing.
             sent = WRITE_PLAIN if self._plain and mode[0] != "a" else WRITE
             args = [f"{self.rules.flags}{mode}{self.max_entries or 0}", extra, *rows]
-            reply = yield Call(sent, names, args)
+            reply = yield Call(sent, names, args, True)
             if sent is WRITE_PLAIN or reply.__class__ is not list or not reply:
                 return reply
             status = text(reply[0])
@@ -216,7 +216,7 @@ class WriteOperations(Board):
         finished, first = False, 1
         while not finished:
             names, extra = self._keys_now()
-            reply = yield Call(TRIM, names, [self._head, extra, source, first])
+            reply = yield Call(TRIM, names, [self._head, extra, source, first], True)
             finished, first = bool(reply[0]), 0
             trimmed += [text(user_id) for user_id in reply[1:]]
         return trimmed
@@ -225,14 +225,14 @@ class WriteOperations(Board):
         self._check_writable()
         names, extra = self._keys_ever()
         args = [self._head, extra, checked_id(user_id), source]
-        reply = yield Call(REMOVE, names, args)
+        reply = yield Call(REMOVE, names, args, True)
         return bool(reply)
 
     def _hide_operation(self, user_id: str, what: str, source: str) -> Operation[bool]:
         self._check_writable()
         names, extra = self._keys_ever()
         args = [self._head, extra, checked_id(user_id), source, what]
-        reply = yield Call(HIDE, names, args)
+        reply = yield Call(HIDE, names, args, True)
         return bool(reply)
 
     def _clear_operation(self, source: str) -> Operation[None]:
@@ -241,7 +241,7 @@ class WriteOperations(Board):
         names, extra = self._keys_ever()
         while not finished:
             args = [self._head, extra, source, first, CLEARED_PER_CALL]
-            reply = yield Call(CLEAR, names, args)
+            reply = yield Call(CLEAR, names, args, True)
             finished, first = bool(reply), 0
 
     def _load_operation(self, rows: Iterable[Mapping[str, Any]]) -> Operation[int]:
@@ -256,10 +256,10 @@ class WriteOperations(Board):
             batch += self._loaded_row(row)
             count += 1
             if count == ROWS_PER_CALL:
-                loaded += yield Call(LOAD, self._read_keys, head + batch)
+                loaded += yield Call(LOAD, self._read_keys, head + batch, True)
                 batch, count = [], 0
         if batch:
-            loaded += yield Call(LOAD, self._read_keys, head + batch)
+            loaded += yield Call(LOAD, self._read_keys, head + batch, True)
         return loaded
 
     def _loaded_row(self, row: Mapping[str, Any]) -> list[Any]:

@@ -75,6 +75,10 @@ class Board(models.Model):
         PLAYERS = "players", _("Signed-in players, for themselves")
         DEMO = "demo", _("Anyone, for anyone: a demo")
 
+    class Durability(models.TextChoices):
+        PRIMARY = "primary", _("As soon as Redis has it")
+        REPLICATED = "replicated", _("When a replica of Redis has it too")
+
     slug = models.CharField(
         _("address"),
         max_length=64,
@@ -229,6 +233,16 @@ class Board(models.Model):
             "Empty: for ever."
         ),
     )
+    durability = models.CharField(
+        _("a score counts"),
+        max_length=10,
+        choices=Durability,
+        default=Durability.PRIMARY,
+        help_text=_(
+            "With a replica's confirmation no acknowledged score is lost when a Redis server dies, "
+            "and each write takes a little longer. Without any replica every score is refused."
+        ),
+    )
     revision = models.PositiveIntegerField(default=1, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -250,6 +264,7 @@ class Board(models.Model):
             one_of("board", "score_format", "points", "decimals", "duration"),
             one_of("board", "visibility", "public", "unlisted", "private"),
             one_of("board", "submitters", "api", "players", "demo"),
+            one_of("board", "durability", "primary", "replicated"),
             models.CheckConstraint(
                 condition=Q(slug__regex=SLUG_PATTERN), name="board_slug_is_an_address"
             ),
@@ -308,6 +323,7 @@ class Board(models.Model):
             # would drop scores that are not in SQL yet.
             "event_cap": NEVER_TRIMMED,
             "notices": True,
+            "durability": self.durability,
         }
 
     def engine(self, season: int | None = None) -> RedisLeaderboard:

@@ -35,6 +35,8 @@ local function write(at)
     once = base .. ':once:' .. #id .. ':' .. id .. ':' .. once
     local answer = call('GET', once)
     if answer then
+      -- Also a write: WAIT after a repeated submission then speaks of the first one too.
+      call('EXPIRE', once, DAY)
       answer = cmsgpack.unpack(answer)
       answer[1] = 1
       return answer
