@@ -30,8 +30,7 @@ class Decision(NamedTuple):
     """Whether a call may go on. True when it may.
 
     `limit`, `remaining` and `reset_after` are those of the tightest limit; `retry_after` is 0 when
-    allowed, else the seconds until the same call can succeed. `standings` has every limit, and is
-    empty unless the limits decided.
+    allowed, else the seconds until the same call can succeed.
     """
 
     allowed: bool
@@ -40,8 +39,17 @@ class Decision(NamedTuple):
     reset_after: float
     retry_after: float
     policy: Policy
-    standings: tuple[Standing, ...] = ()
+    several: tuple[Standing, ...] = ()  # each limit of a policy that has more than one
     reason: Reason = Reason.LIMITS
 
     def __bool__(self) -> bool:
         return self.allowed
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """How each limit stands; empty when the limits were not asked."""
+        if self.reason is not Reason.LIMITS:
+            return ()
+        return self.several or (
+            Standing(self.limit, self.remaining, self.reset_after, self.retry_after),
+        )

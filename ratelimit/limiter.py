@@ -70,8 +70,14 @@ def _read(policy: Policy, reply: Sequence[int]) -> Decision:
     capacities = policy.capacities
     if len(capacities) == 1:
         allowed, remaining, reset, retry = reply
-        standing = Standing(capacities[0], remaining, reset / MICROSECONDS, retry / MICROSECONDS)
-        return Decision(allowed == 1, *standing, policy, (standing,))
+        return Decision(
+            allowed == 1,
+            capacities[0],
+            remaining,
+            reset / MICROSECONDS,
+            retry / MICROSECONDS,
+            policy,
+        )
     standings = tuple(
         Standing(
             capacity,

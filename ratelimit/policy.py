@@ -117,7 +117,14 @@ class Policy:
         if not self.limits:
             raise PolicyError("", "a limit such as 5/minute")
 
+    def __hash__(self) -> int:
+        return self._hash
+
     # What every call needs is worked out once; cached_property writes past `frozen`.
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.limits, self.by, self.shadow))
 
     @cached_property
     def has_leases(self) -> bool:

@@ -6,7 +6,7 @@ import threading
 from time import monotonic
 
 from ratelimit.algorithms import Algorithm
-from ratelimit.decision import Decision, Standing
+from ratelimit.decision import Decision
 
 MAX_ENTRIES = 10_000
 new = tuple.__new__
@@ -22,7 +22,7 @@ class Shield:
 
     def __init__(self, max_entries: int = MAX_ENTRIES) -> None:
         self._max_entries = max_entries
-        # (policy, caller) to (end on the monotonic clock, cost, when Redis was asked, decision).
+        # (policy, caller) to (end, cost, reset, decision), times on the monotonic clock.
         # Read without the lock: a lookup in a dict is atomic, and an old entry has only expired.
         self._denials: dict[tuple[str, str], tuple[float, int, float, Decision]] = {}
         self._writing = threading.Lock()
@@ -35,18 +35,17 @@ class Shield:
         denial = self._denials.get((policy_name, caller))
         if denial is None:
             return None
-        until, denied_cost, asked, decision = denial
+        until, denied_cost, reset, decision = denial
         now = monotonic()
         if now >= until or cost < denied_cost:
             return None
-        passed = now - asked
-        if len(decision.standings) == 1:
-            _, limit, remaining, reset, _, policy, _, reason = decision
-            left = (limit, remaining, reset - passed, until - now)
-            # As the class would make them, without the detour over its keyword arguments.
-            standings = (new(Standing, left),)
-            return new(Decision, (False, *left, policy, standings, reason))
-        return _aged(decision, passed)
+        if decision.several:
+            return _aged(decision, now - (reset - decision.reset_after))
+        _, limit, remaining, _, _, policy, _, reason = decision
+        # As the class would make it, without the detour over its keyword arguments.
+        return new(
+            Decision, (False, limit, remaining, reset - now, until - now, policy, (), reason)
+        )
 
     def remember(self, caller: str, cost: int, asked: float, decision: Decision) -> None:
         """Keep a denial; `asked` is the monotonic time before Redis was asked."""
@@ -63,7 +62,8 @@ class Shield:
             self._denials.pop((policy.name, caller), None)
             while len(self._denials) >= self._max_entries:
                 del self._denials[next(iter(self._denials))]
-            self._denials[policy.name, caller] = (asked + wait, cost, asked, decision)
+            reset = asked + decision.reset_after
+            self._denials[policy.name, caller] = (asked + wait, cost, reset, decision)
 
     def forget(self, policy_name: str, caller: str) -> None:
         with self._writing:
@@ -75,18 +75,15 @@ class Shield:
 
 
 def _aged(decision: Decision, passed: float) -> Decision:
-    """The same decision, `passed` seconds later."""
-    standings = tuple(
-        Standing(
-            standing.limit,
-            standing.remaining,
-            max(0.0, standing.reset_after - passed),
-            max(0.0, standing.retry_after - passed),
-        )
-        for standing in decision.standings
-    )
+    """The same denial by several limits, `passed` seconds later."""
     return decision._replace(
         reset_after=max(0.0, decision.reset_after - passed),
         retry_after=decision.retry_after - passed,
-        standings=standings,
+        several=tuple(
+            standing._replace(
+                reset_after=max(0.0, standing.reset_after - passed),
+                retry_after=max(0.0, standing.retry_after - passed),
+            )
+            for standing in decision.several
+        ),
     )

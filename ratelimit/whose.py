@@ -31,9 +31,8 @@ _API_KEY_HEADERS = ("authorization", "x-api-key")
 
 def client_ip(request: HttpRequest) -> str:
     """The client's address by the count of trusted proxies, in its one canonical spelling."""
-    return client_address(
-        request.META.get("REMOTE_ADDR", ""), request.headers.get("x-forwarded-for", "")
-    )
+    meta = request.META
+    return client_address(meta.get("REMOTE_ADDR", ""), meta.get("HTTP_X_FORWARDED_FOR", ""))
 
 
 def client_address(peer: str, forwarded_for: str, trusted_proxies: int | None = None) -> str:
@@ -48,12 +47,17 @@ def client_address(peer: str, forwarded_for: str, trusted_proxies: int | None = 
     if trusted_proxies and forwarded_for:
         entries = forwarded_for.split(",")[-trusted_proxies:]
         for entry in entries:  # from the outermost trusted proxy inwards, until one is readable
-            if address := parse_address(entry):
-                return str(address)
-    return str(parse_address(peer) or UNKNOWN)
+            if address := canonical(entry):
+                return address
+    return canonical(peer) or UNKNOWN
 
 
 @lru_cache(maxsize=4096)
+def canonical(text: str) -> str:
+    """The one spelling of an address; empty when it is none."""
+    return str(parse_address(text) or "")
+
+
 def parse_address(text: str) -> IPAddress | None:
     """An address as proxies write it: with brackets, a port, a zone, or IPv4 inside IPv6."""
     text = text.strip().strip('"')
@@ -70,7 +74,6 @@ def parse_address(text: str) -> IPAddress | None:
     return address
 
 
-@lru_cache(maxsize=4096)
 def address_block(address: str) -> str:
     """What one caller holds: an IPv4 address, or a whole IPv6 /64, which is one household."""
     parsed = parse_address(address)
@@ -82,7 +85,6 @@ def address_block(address: str) -> str:
 # ---- names ---------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=8192)
 def hashed(kind: str, value: str) -> str:
     """`ip:3f9a…`: the same for the same value, and no way back."""
     digest = hmac.digest(settings.SECRET_KEY.encode(), f"{kind}:{value}".encode(), hashlib.sha256)
@@ -94,6 +96,7 @@ def fingerprint(api_key: str) -> str:
     return hashlib.sha256(api_key.encode()).hexdigest()[:20]
 
 
+@lru_cache(maxsize=8192)
 def ip_name(address: str) -> str:
     return hashed("ip", address_block(address))
 

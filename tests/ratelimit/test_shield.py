@@ -31,6 +31,20 @@ def test_it_refuses_until_the_time_and_then_asks(redis_client, clock):
     assert limiter.hit(policy, "ada")
 
 
+def test_every_limit_of_a_refusal_grows_older(redis_client, clock):
+    limiter = Limiter(redis_client, shield=Shield())
+    policy = parse("test", "1/minute fixed window and 5/hour fixed window")
+    limiter.hit(policy, "ada")
+    minute, hour = limiter.hit(policy, "ada").standings
+    clock[0] += 20
+    refused = limiter.hit(policy, "ada")
+    aged_minute, aged_hour = refused.standings
+    assert refused.retry_after == pytest.approx(minute.retry_after - 20)
+    assert aged_minute.reset_after == pytest.approx(minute.reset_after - 20)
+    assert aged_hour.reset_after == pytest.approx(hour.reset_after - 20)
+    assert (aged_hour.remaining, aged_hour.retry_after) == (4, 0)
+
+
 def test_a_cheaper_call_than_the_denied_one_is_asked_for(redis_client):
     limiter = Limiter(redis_client, shield=Shield())
     policy = parse("test", "3/minute, sliding log")
