@@ -12,6 +12,7 @@ from config.redis import get_redis
 from leaderboard import exchange, keys, pointer, rebuild
 from leaderboard.management.commands import import_scores
 from leaderboard.models import Board, FinalStanding, Season
+from sessions_app import presence
 from tests.leaderboard.boards import forget_seasons, ids, open_board, submit
 
 pytestmark = pytest.mark.django_db
@@ -209,6 +210,16 @@ def test_a_simulation_moves_the_board(board):
     assert int(get_redis().get(keys.sequence(board.key))) == before + 5
     assert "--rate must be" in refused("simulate", "--rate", "0")
     assert pointer.read(board).is_open
+
+
+def test_a_demo_in_the_background_plays_only_on_boards_that_are_watched(board):
+    Board.objects.update(submitters="demo")
+    other = open_board("quiet", submitters="demo")
+    presence.touch(["visitor:1"], board.slug)
+    before = int(get_redis().get(keys.sequence(board.key)))
+    run("simulate", "--while-watched", "--rate", "1000", "--count", "5", "--seed", "1")
+    assert int(get_redis().get(keys.sequence(board.key))) == before + 5
+    assert other.engine().get_size() == 0
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,9 @@ class Command(BaseCommand):
         )
         parser.add_argument("--no-worker", action="store_true", help="leave the worker out")
         parser.add_argument("--no-seed", action="store_true", help="no sample data on first run")
+        parser.add_argument(
+            "--no-demo", action="store_true", help="sample boards stand still while you watch"
+        )
         parser.add_argument("--build", action="store_true", help="prepare static files and end")
         parser.add_argument(
             "--logs",
@@ -134,6 +137,7 @@ class Command(BaseCommand):
         password = settings.VAR_DIR / "demo_password"
         if password.is_file():
             lines.append(f"Sign in as admin with the password {password.read_text().strip()}")
+            lines.append("Open a board: the sample players score while you watch.")
         if logs == "files":
             lines.append("Logs are in var/log/.")
         lines.append("Stop with Ctrl-C.")
@@ -171,6 +175,9 @@ class Serving:
                 self.start("worker", ["manage.py", "worker"], environment)
             if self.wait_until_up():
                 announce()
+                if not (self.options["no_demo"] or settings.PRODUCTION):
+                    # Scores on the sample boards, only while somebody looks at one.
+                    self.start("demo", ["manage.py", "simulate", "--while-watched"], environment)
             failed = self.watch()
         finally:
             alive.release()  # open streams end now
@@ -232,7 +239,9 @@ class Serving:
         return False
 
     def ended(self) -> str:
-        return next((name for name, child in self.children.items() if child.poll() is not None), "")
+        """The name of a child that is gone and missed; the demo is not."""
+        gone = (name for name, child in self.children.items() if child.poll() is not None)
+        return next((name for name in gone if name != "demo"), "")
 
     def watch(self) -> str:
         """Wait for a signal (empty) or for a child that ends by itself (its name)."""

@@ -8,14 +8,19 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from config.processes import exit_with_parent
+from config.redis import OUTAGE_ERRORS
 from leaderboard.errors import SeasonClosedError
 from leaderboard.management.arguments import LeaderboardCommand, board_named, positive
 from leaderboard.models import Board
 from leaderboard.sample.catalogue import CATALOGUE
 from leaderboard.sample.people import people
 from leaderboard.services import submit_score
+from sessions_app import presence
 
-CROWD = 40  # how many of a board's players take part
+CROWD = 40  # how many of a board's players take part, from the top, where people look
+CLIMB = 0.7  # of their scores pass somebody just above; the others are as chance has it
+REST = 1.0  # seconds until the next look, when nobody watches
 
 
 class Command(LeaderboardCommand):
@@ -23,6 +28,7 @@ class Command(LeaderboardCommand):
     examples = (
         "  manage.py simulate                          two scores a second over all demo boards\n"
         "  manage.py simulate --board neon-drift --rate 10\n"
+        "  manage.py simulate --while-watched          only on boards that somebody looks at\n"
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -30,30 +36,63 @@ class Command(LeaderboardCommand):
         parser.add_argument("--rate", type=float, default=2.0, help="scores a second (default 2)")
         parser.add_argument("--count", type=positive, help="stop after this many scores")
         parser.add_argument("--seed", type=int, help="the same number gives the same scores")
+        parser.add_argument(
+            "--while-watched", action="store_true", help="rest while nobody looks at a board"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not 0 < options["rate"] <= 1000:
             raise CommandError("--rate must be above 0 and at most 1000.")
-        if options["board"]:
-            boards = [board_named(options["board"])]
-        else:
-            boards = list(Board.objects.filter(submitters=Board.Submitters.DEMO))
-        if not boards:
+        exit_with_parent()
+        watched_only = options["while_watched"]
+        if not watched_only and not self.boards(options["board"]):
             raise CommandError("There is no demo board; `manage.py seed` makes some.")
         chance = random.Random(options["seed"])  # noqa: S311
-        players = [Players(board, chance) for board in boards]
+        crowds: dict[str, Players] = {}
         sent = 0
         try:
             while options["count"] is None or sent < options["count"]:
                 begin = time.monotonic()
-                chance.choice(players).submit()
-                sent += 1
+                boards = self.boards(options["board"])
+                if watched_only:
+                    boards = self.watched(boards)
+                if boards:
+                    board = chance.choice(boards)
+                    if board.slug not in crowds:
+                        crowds[board.slug] = Players(board, chance)
+                    sent += self.submit(crowds[board.slug], patient=watched_only)
                 # A little uneven, as people are.
-                pause = chance.uniform(0.5, 1.5) / options["rate"]
+                pause = chance.uniform(0.5, 1.5) / options["rate"] if boards else REST
                 time.sleep(max(0.0, pause - (time.monotonic() - begin)))
         except KeyboardInterrupt:
             pass
         self.stdout.write(f"{sent:,} scores submitted.")
+
+    def boards(self, slug: str | None) -> list[Board]:
+        if slug:
+            return [board_named(slug)]
+        return list(Board.objects.filter(submitters=Board.Submitters.DEMO))
+
+    def watched(self, boards: list[Board]) -> list[Board]:
+        try:
+            counts = presence.counts([board.slug for board in boards])
+        except OUTAGE_ERRORS:
+            return []
+        return [board for board in boards if counts.get(board.slug)]
+
+    def submit(self, crowd: Players, *, patient: bool) -> bool:
+        """Whether it was accepted. A demo outlives an outage and a closed season."""
+        try:
+            crowd.submit()
+        except SeasonClosedError as error:
+            if not patient:
+                raise CommandError(str(error)) from error
+            return False
+        except OUTAGE_ERRORS:
+            if not patient:
+                raise
+            return False
+        return True
 
 
 class Players:
@@ -61,9 +100,8 @@ class Players:
 
     def __init__(self, board: Board, chance: random.Random) -> None:
         self.board, self.chance = board, chance
-        entries = board.engine().get_top(1000)
+        entries = board.engine().get_top(CROWD)
         self.known = [entry["user_id"] for entry in entries]
-        self.known = chance.sample(self.known, min(CROWD, len(self.known)))
         self.newcomers = people(100_000, chance.randrange(2**32))
         scores = [entry["score"] for entry in entries] or [0.0, 100.0]
         self.low, self.high = min(scores), max(scores)
@@ -78,16 +116,30 @@ class Players:
             self.known.append(player_id)
         else:
             player_id = self.chance.choice(self.known)
-        try:
-            submit_score(
-                board=self.board,
-                player_id=player_id,
-                score=self.value(),
-                details=details,
-                source="simulate",
-            )
-        except SeasonClosedError as error:
-            raise CommandError(str(error)) from error
+        climb = self.climb(player_id) if self.chance.random() < CLIMB else None
+        submit_score(
+            board=self.board,
+            player_id=player_id,
+            score=self.value() if climb is None else climb,
+            details=details,
+            source="simulate",
+        )
+
+    def climb(self, player_id: str) -> float | None:
+        """A value that takes a player past one of the next few above, if there is room."""
+        around = self.board.engine().get_around_user(player_id, 9)
+        own = next((place for place, row in enumerate(around) if row["user_id"] == player_id), 0)
+        if own == 0:
+            return None
+        own_score = around[own]["score"]
+        target = around[self.chance.randrange(own)]["score"]
+        passed = target + (target - own_score) * self.chance.uniform(0.01, 0.1)
+        whole = all(row["score"].is_integer() for row in around)
+        passed = float(round(passed)) if whole else round(passed, 3)
+        low, high = self.board.lowest_score, self.board.highest_score
+        passed = max(passed, passed if low is None else low)
+        passed = min(passed, passed if high is None else high)
+        return passed - own_score if self.board.operator == Board.Operator.SUM else passed
 
     def value(self) -> float:
         if self.draw is not None:
