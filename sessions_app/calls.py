@@ -39,13 +39,15 @@ class Command:
         return await client.execute_command(*self.words)
 
 
-@dataclass(frozen=True, slots=True)
 class Call:
     """One script call."""
 
-    script: Script
-    keys: Sequence[Any]
-    args: Sequence[Any] = ()
+    __slots__ = ("args", "keys", "script")
+
+    def __init__(self, script: Script, keys: Sequence[Any], args: Sequence[Any] = ()) -> None:
+        self.script = script
+        self.keys = keys
+        self.args = args
 
     def send(self, client: Any) -> Any:
         return self.script(client, self.keys, self.args)

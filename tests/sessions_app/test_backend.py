@@ -1,7 +1,9 @@
 """The session store: Django's contract, and what ours promises on top."""
 
 import inspect
+import json
 import threading
+from datetime import UTC, datetime
 from hashlib import sha256
 
 import pytest
@@ -95,11 +97,49 @@ def test_only_the_changed_field_is_sent(redis_client):
 def test_values_are_json_and_the_id_is_not_in_redis(redis_client):
     session = saved(score=[1, "ü"])
     digest = sha256(session.session_key.encode()).hexdigest()
-    assert redis_client.hget(f"session:{{{digest}}}", ".score") == rb'[1,"\u00fc"]'
+    assert redis_client.hget(f"session:{{{digest}}}", ".score") == '[1,"ü"]'.encode()
     everything = b"".join(
         redis_client.dump(key) + key for key in redis_client.scan_iter("session:*")
     )
     assert session.session_key.encode() not in everything
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        0,
+        -0.0,
+        1e16,
+        1e400,
+        10**30,
+        True,
+        None,
+        "",
+        "ü\u2028\x00\x1f\ud800",
+        [],
+        {"deep": [{"er": (1, 2.5, "x")}]},
+    ],
+)
+def test_what_json_can_hold_comes_back_and_is_not_written_again(value, redis_client):
+    session = again(saved(value=value))
+    assert session["value"] == json.loads(json.dumps(value))
+    before = redis_client.hget(keys.session(session.digest), ".value")
+    session.save()
+    assert redis_client.hget(keys.session(session.digest), ".value") == before
+
+
+@pytest.mark.parametrize("value", [{1, 2}, b"bytes", object(), datetime.now(UTC)])
+def test_what_json_cannot_hold_is_refused(value):
+    with pytest.raises(TypeError):
+        saved(value=value)
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, True), (1, 1.0), (0, False), ("1", 1)])
+def test_a_change_of_type_alone_is_a_change(before, after):
+    session = again(saved(value=before))
+    session["value"] = after
+    session.save()
+    assert again(session)["value"] is after or type(again(session)["value"]) is type(after)
 
 
 def test_names_that_are_not_text_become_text_as_json_makes_them():
