@@ -29,7 +29,8 @@ def limit_names(policy: Policy) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=256)
-def _policy_items(policy: Policy) -> str:
+def policy_value(policy: Policy) -> str:
+    """What RateLimit-Policy says of one policy."""
     pairs = zip(limit_names(policy), policy.limits, strict=True)
     return ", ".join(f'"{name}";{_quota(limit)}' for name, limit in pairs)
 
@@ -58,7 +59,7 @@ def values(decisions: Iterable[Decision]) -> dict[str, str]:
     shown = [d for d in decisions if d.standings and not d.policy.shadow]
     headers = {}
     if shown:
-        headers["RateLimit-Policy"] = ", ".join(_policy_items(d.policy) for d in shown)
+        headers["RateLimit-Policy"] = ", ".join(policy_value(d.policy) for d in shown)
         headers["RateLimit"] = ", ".join(_standing_items(d) for d in shown)
     waits = [d.retry_after for d in decisions if not d.allowed]
     if waits:

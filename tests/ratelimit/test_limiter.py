@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import redis.asyncio
 
 from ratelimit.algorithms import TIMED
@@ -180,3 +183,11 @@ def test_a_lease_is_renewed_only_while_it_is_held(redis_client):
     limiter.release(policy, "ada", "one")
     assert not limiter.renew(policy, "ada", "one")
     assert not redis_client.exists(policy.state_keys("ada")[0])
+
+
+def test_it_needs_no_django():
+    program = (
+        "import sys, ratelimit.limiter, ratelimit.sentence, ratelimit.shield;"
+        "sys.exit(any(name.partition('.')[0] == 'django' for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
