@@ -1,5 +1,5 @@
 """What staff see under /admin/."""
 
-from leaderboard.admin import api_keys
+from leaderboard.admin import api_keys, boards, people
 
-__all__ = ["api_keys"]
+__all__ = ["api_keys", "boards", "people"]

@@ -86,9 +86,12 @@ def close_season(
     actor: Actor,
     open_next: bool | None = None,
     number: int | None = None,
+    archive_now: bool = True,
     progress: Progress | None = None,
 ) -> Season:
     """End the running season now and archive it; returns it, closed.
+
+    Without `archive_now` the worker archives it, within moments.
 
     With a schedule, or when `open_next` says so, the next season begins in the same instant.
     `number` guards against closing another season than the one a person looked at.
@@ -118,7 +121,8 @@ def close_season(
         audit.record("season.close", actor=actor, board=board, season=at.number)
         follow_pointer(board)
         season = Season.objects.get(board=board, number=at.number)
-        archive.archive_season(season, held, progress=progress)
+        if archive_now:
+            archive.archive_season(season, held, progress=progress)
     return season
 
 

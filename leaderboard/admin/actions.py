@@ -1,0 +1,192 @@
+"""What staff do to a whole board: season, reset, rebuild, export."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from config.locks import LockTakenError
+from config.streams import streamed
+from leaderboard import exchange, pointer, services
+from leaderboard.admin.forms import CloseSeasonForm, OpenSeasonForm, RebuildForm, ResetForm
+from leaderboard.admin.standings import require
+from leaderboard.models import Board, Season
+from leaderboard.services.audit import Actor
+
+TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "ndjson": "application/x-ndjson",
+}
+
+
+class BoardActions:
+    """Part of `BoardAdmin`."""
+
+    admin_site: Any
+    opts: Any
+
+    def season_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        board = require(request, pk, "manage_seasons")
+        at = pointer.current(board)
+        if at is not None and at.is_open:
+            return self._close(request, board, at.number)
+        form = OpenSeasonForm(request.POST if request.method == "POST" else None)
+
+        def do(actor: Actor) -> str:
+            season = services.open_season(
+                board=board, actor=actor, name=form.cleaned_data["name"], **form.times()
+            )
+            if season.state == Season.State.PLANNED:
+                return _("%(season)s is planned.") % {"season": season.name}
+            return _("%(season)s is open.") % {"season": season.name}
+
+        return self._act(
+            request,
+            board,
+            form,
+            do,
+            title=_("Open a season"),
+            explain=_("The board is between two seasons. Scores are refused until one is open."),
+            button=_("Open"),
+        )
+
+    def _close(self, request: HttpRequest, board: Board, number: int) -> HttpResponse:
+        scheduled = board.schedule != Board.Schedule.MANUAL
+        form = CloseSeasonForm(
+            request.POST if request.method == "POST" else None, initial={"open_next": scheduled}
+        )
+
+        def do(actor: Actor) -> str:
+            season = services.close_season(
+                board=board,
+                actor=actor,
+                number=number,
+                open_next=form.cleaned_data["open_next"],
+                archive_now=False,
+            )
+            return _("%(season)s is closed. The worker archives its standings.") % {
+                "season": season.name
+            }
+
+        return self._act(
+            request,
+            board,
+            form,
+            do,
+            title=_("Close the running season"),
+            explain=_(
+                "From now on no score counts for it. Its standings are archived and stay under "
+                "past seasons. This cannot be undone."
+            ),
+            button=_("Close the season"),
+        )
+
+    def reset_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        board = require(request, pk, "reset_board")
+        form = ResetForm(request.POST if request.method == "POST" else None, board=board)
+
+        def do(actor: Actor) -> str:
+            scope = form.cleaned_data["scope"]
+            services.reset_board(
+                board=board,
+                actor=actor,
+                season_only=scope == "season",
+                keep_archive=scope == "live",
+            )
+            return _("%(board)s is empty.") % {"board": board}
+
+        return self._act(
+            request,
+            board,
+            form,
+            do,
+            title=_("Reset the board"),
+            explain=_("Scores are deleted for good. The board and its rules stay."),
+            button=_("Delete"),
+        )
+
+    def rebuild_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        board = require(request, pk, "reset_board")
+        form = RebuildForm(request.POST if request.method == "POST" else None)
+
+        def do(actor: Actor) -> str:
+            check = form.cleaned_data["check_only"]
+            report = services.rebuild_board(board=board, actor=actor, check=check)
+            text = ngettext(
+                "%(count)s player differed from the score log.",
+                "%(count)s players differed from the score log.",
+                report.count,
+            )
+            return text % {"count": report.count}
+
+        return self._act(
+            request,
+            board,
+            form,
+            do,
+            title=_("Rebuild from the score log"),
+            explain=_(
+                "Makes the running season and its windows again from the log in SQL and swaps them "
+                "in at once. Scores go on meanwhile."
+            ),
+            button=_("Rebuild"),
+        )
+
+    def export_view(self, request: HttpRequest, pk: int) -> HttpResponseBase:
+        board = require(request, pk, "view_board")
+        form = request.GET.get("format", "csv")
+        if form not in exchange.FORMATS:
+            raise Http404("Unknown format.")
+        at = pointer.current(board)
+        if at is None or not at.is_open:
+            messages.info(request, _("There is no open season; past ones have their own pages."))
+            return HttpResponseRedirect(reverse("seasons", args=[board.slug]))
+        rows = exchange.written(exchange.live_rows(board, at.number), form)
+        return streamed(request, rows, TYPES[form], f"{board.slug}.{form}")
+
+    def _act(
+        self,
+        request: HttpRequest,
+        board: Board,
+        form: forms.Form,
+        do: Callable[[Actor], str],
+        *,
+        title: str,
+        explain: str,
+        button: str,
+    ) -> HttpResponse:
+        """A page with a sentence, a form and one button."""
+        if request.method == "POST" and form.is_valid():
+            user: Any = request.user
+            try:
+                text = do(Actor.of(user))
+            except ValidationError as error:
+                form.add_error(None, error)
+            except (services.ServiceError, LockTakenError) as error:
+                form.add_error(None, str(error))
+            else:
+                messages.success(request, text)
+                return HttpResponseRedirect(
+                    reverse("admin:leaderboard_board_change", args=[board.pk])
+                )
+        context = {
+            **self.admin_site.each_context(request),
+            "title": title,
+            "opts": self.opts,
+            "board": board,
+            "form": form,
+            "explain": explain,
+            "button": button,
+        }
+        return TemplateResponse(request, "admin/leaderboard/board/action.html", context)

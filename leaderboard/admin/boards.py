@@ -1,0 +1,275 @@
+"""Boards: their rules, each explained, and what a change does to a running season."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.defaultfilters import filesizeformat
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.formats import number_format
+from django.utils.html import format_html
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from config.locks import LockTakenError
+from leaderboard import access, services
+from leaderboard.admin.actions import BoardActions
+from leaderboard.admin.forms import BoardForm
+from leaderboard.admin.standings import BoardStandings
+from leaderboard.models import Board, ScoreEvent, Season
+from leaderboard.selectors.facts import BoardFacts, board_facts
+from leaderboard.services.audit import Actor
+from leaderboard.services.boards import REORDERING, begin
+
+if TYPE_CHECKING:
+    BoardModelAdmin = admin.ModelAdmin[Board]
+else:  # Django's own class takes no parameter when it runs
+    BoardModelAdmin = admin.ModelAdmin
+
+
+@admin.register(Board)
+class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
+    form = BoardForm
+    change_form_template = "admin/leaderboard/board/change_form.html"
+    list_display = ["name", "page", "season", "players", "memory", "visibility", "submitters"]
+    list_filter = ["visibility", "submitters", "schedule"]
+    search_fields = ["name", "slug", "description"]
+    filter_horizontal = ["members"]
+    fieldsets = [
+        (None, {"fields": ["name", "slug", "description"]}),
+        (
+            _("Ranking"),
+            {
+                "fields": ["order", "operator", "ties", "ranking", "subscore_order"],
+                "description": _(
+                    "Who stands where. A change of order, ties, places or second number makes a "
+                    "running season again from its score log; you are asked before."
+                ),
+            },
+        ),
+        (
+            _("Limits"),
+            {"fields": ["max_entries", "lowest_score", "highest_score", "largest_step"]},
+        ),
+        (_("Views"), {"fields": ["windows", "groups"]}),
+        (
+            _("Seasons"),
+            {
+                "fields": ["schedule", "cron", "time_zone"],
+                "description": _(
+                    "When a season ends, its standings are archived and the next one begins empty."
+                ),
+            },
+        ),
+        (_("Score"), {"fields": ["score_format", "score_decimals", "unit"]}),
+        (
+            _("People"),
+            {"fields": ["visibility", "members", "submitters", "history_days"]},
+        ),
+    ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Board | None = None) -> list[str]:
+        return ["slug"] if obj else []
+
+    def get_urls(self) -> list[URLPattern]:
+        own = [
+            path(f"<int:pk>/{address}/", self.admin_site.admin_view(view), name=name)
+            for address, view, name in (
+                ("standings", self.standings_view, "leaderboard_board_standings"),
+                ("standings/player", self.moderate_view, "leaderboard_board_moderate"),
+                ("season", self.season_view, "leaderboard_board_season"),
+                ("reset", self.reset_view, "leaderboard_board_reset"),
+                ("rebuild", self.rebuild_view, "leaderboard_board_rebuild"),
+                ("export", self.export_view, "leaderboard_board_export"),
+            )
+        ]
+        return [*own, *super().get_urls()]
+
+    # ---- the list -------------------------------------------------------------------------------
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        response = super().changelist_view(request, extra_context)
+        if isinstance(response, TemplateResponse) and response.context_data:
+            listed = response.context_data.get("cl")
+            if listed is not None:
+                _give_facts(listed.result_list)
+        return response
+
+    @admin.display(description=_("page"))
+    def page(self, board: Board) -> str:
+        return format_html('<a href="{}">/boards/{}/</a>', board.get_absolute_url(), board.slug)
+
+    @admin.display(description=_("season"))
+    def season(self, board: Board) -> str:
+        at = _facts(board).pointer
+        if at is None:
+            return gettext("none")
+        states = {"open": _("open"), "closed": _("closed"), "paused": _("being rebuilt")}
+        return f"{at.number}, {states.get(at.state, at.state)}"
+
+    @admin.display(description=_("players"))
+    def players(self, board: Board) -> str:
+        return number_format(_facts(board).size, force_grouping=True)
+
+    @admin.display(description=_("memory"))
+    def memory(self, board: Board) -> str:
+        return filesizeformat(_facts(board).memory)
+
+    # ---- saving ---------------------------------------------------------------------------------
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        if request.method == "POST" and object_id and "_confirmed" not in request.POST:
+            asked = self._ask(request, object_id)
+            if asked is not None:
+                return asked
+        board = self.get_object(request, object_id) if object_id else None
+        extra = (extra_context or {}) | {"board_tools": self.tools(request, board)}
+        return super().changeform_view(request, object_id, form_url, extra)
+
+    def _ask(self, request: HttpRequest, object_id: str) -> HttpResponse | None:
+        """Say what a change would do to the running season, before it does it."""
+        board = self.get_object(request, object_id)
+        if board is None or not self.has_change_permission(request, board):
+            return None
+        form = self.get_form(request, board, change=True)(request.POST, instance=board)
+        if not form.is_valid():
+            return None
+        before = Board.objects.get(pk=board.pk)
+        effects = rule_effects(
+            before, {name: form.cleaned_data[name] for name in form.changed_data}
+        )
+        if not effects:
+            return None
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("This changes the running season"),
+            "opts": self.opts,
+            "board": before,
+            "effects": effects,
+            "posted": [(name, value) for name, values in request.POST.lists() for value in values],
+        }
+        return TemplateResponse(request, "admin/leaderboard/board/confirm.html", context)
+
+    def save_model(self, request: HttpRequest, obj: Board, form: Any, change: bool) -> None:
+        """Redis and the lock come after the commit: inside it, the worker could not write."""
+        actor = Actor.of(request.user)  # type: ignore[arg-type]  # staff are signed in
+        if not change:
+            super().save_model(request, obj, form, change)
+            services.audit.record("board.create", actor=actor, board=obj)
+            transaction.on_commit(partial(begin, obj, actor))
+            return
+        changes = {name: form.cleaned_data[name] for name in form.changed_data if name != "members"}
+        transaction.on_commit(partial(self._change, request, obj.pk, changes, actor))
+
+    def _change(self, request: HttpRequest, pk: int, changes: dict[str, Any], actor: Actor) -> None:
+        board = Board.objects.get(pk=pk)
+        try:
+            services.change_board(board=board, changes=changes, actor=actor)
+        except ValidationError as error:
+            self.message_user(request, " ".join(error.messages), messages.ERROR)
+        except (services.ServiceError, LockTakenError) as error:
+            self.message_user(request, _("Not changed: %s") % error, messages.ERROR)
+
+    def get_deleted_objects(
+        self, objs: Any, request: HttpRequest
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+        """Counted, not listed: a board may have millions of rows, and who may delete the board may
+        delete what belongs to it."""
+        seasons = Season.objects.filter(board__in=objs)
+        counts = {
+            str(Season._meta.verbose_name_plural): seasons.count(),
+            gettext("final standings"): sum(seasons.values_list("entries", flat=True)),
+            gettext("single scores"): ScoreEvent.objects.filter(board__in=objs).count(),
+        }
+        return [str(board) for board in objs], counts, set(), []
+
+    def delete_model(self, request: HttpRequest, obj: Board) -> None:
+        actor = Actor.of(request.user)  # type: ignore[arg-type]
+        services.delete_board(board=obj, actor=actor)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Board]) -> None:
+        for board in queryset:
+            self.delete_model(request, board)
+
+    # ---- buttons --------------------------------------------------------------------------------
+
+    def tools(self, request: HttpRequest, board: Board | None) -> list[tuple[str, str]]:
+        """The buttons this person may press, each with its address."""
+        if board is None:
+            return []
+        user: Any = request.user
+        offered = [
+            ("standings", _("Standings"), "view_board"),
+            ("season", _("Season"), "manage_seasons"),
+            ("rebuild", _("Rebuild"), "reset_board"),
+            ("reset", _("Reset"), "reset_board"),
+            ("export", _("Export"), "view_board"),
+        ]
+        return [
+            (str(label), reverse(f"admin:leaderboard_board_{name}", args=[board.pk]))
+            for name, label, permission in offered
+            if access.is_staff_with(user, permission)
+        ]
+
+
+def rule_effects(board: Board, changes: dict[str, Any]) -> list[str]:
+    """What these changes do to the running season, in sentences; none when they do nothing."""
+    facts = board_facts([board])[board.pk]
+    if facts.pointer is None or not facts.pointer.is_open or not facts.size:
+        return []
+    effects = []
+    names = {field.name: field.verbose_name for field in board._meta.get_fields() if field.concrete}
+    reordering = [str(names[name]) for name in changes if name in REORDERING]
+    if reordering:
+        effects.append(
+            ngettext(
+                "%(rules)s: the running season with %(count)s player is made again from its score "
+                "log, and places may change. Scores wait meanwhile, a few seconds on most boards; "
+                "none is lost.",
+                "%(rules)s: the running season with %(count)s players is made again from its score "
+                "log, and places may change. Scores wait meanwhile, a few seconds on most boards; "
+                "none is lost.",
+                facts.size,
+            )
+            % {"rules": ", ".join(reordering), "count": number_format(facts.size)}
+        )
+    limit = changes.get("max_entries")
+    if limit and limit < facts.size:
+        effects.append(
+            gettext("Size limit: the last %(count)s players leave the board, with their scores.")
+            % {"count": number_format(facts.size - limit)}
+        )
+    if "operator" in changes:
+        effects.append(
+            gettext("A new score: scores so far stay as they are, the next ones follow it.")
+        )
+    if {"schedule", "cron"} & changes.keys():
+        effects.append(gettext("Seasons: the running season ends when the new calendar says."))
+    return effects
+
+
+def _give_facts(boards: Any) -> None:
+    """One round trip for the whole page of the list."""
+    found = board_facts(list(boards))
+    for board in boards:
+        board._facts = found[board.pk]
+
+
+def _facts(board: Board) -> BoardFacts:
+    known: BoardFacts | None = getattr(board, "_facts", None)
+    return known or board_facts([board])[board.pk]

@@ -1,0 +1,146 @@
+"""Players, restrictions, seasons, and the audit log."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin, messages
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from leaderboard import services
+from leaderboard.models import AuditEntry, Player, Restriction, Season
+from leaderboard.selectors.history import forget_names, forget_season_list
+from leaderboard.services.audit import Actor
+from leaderboard.services.profiles import write_through
+
+if TYPE_CHECKING:
+    PlayerModelAdmin = admin.ModelAdmin[Player]
+    RestrictionModelAdmin = admin.ModelAdmin[Restriction]
+    SeasonModelAdmin = admin.ModelAdmin[Season]
+    AuditModelAdmin = admin.ModelAdmin[AuditEntry]
+else:  # Django's own class takes no parameter when it runs
+    PlayerModelAdmin = RestrictionModelAdmin = admin.ModelAdmin
+    SeasonModelAdmin = AuditModelAdmin = admin.ModelAdmin
+
+
+def _actor(request: HttpRequest) -> Actor:
+    return Actor.of(request.user)  # type: ignore[arg-type]  # staff are signed in
+
+
+@admin.register(Player)
+class PlayerAdmin(PlayerModelAdmin):
+    list_display = ["id", "display_name", "country", "team", "privacy", "account"]
+    list_filter = ["privacy"]
+    search_fields = ["id", "display_name"]
+    raw_id_fields = ["account"]
+    # Counting a million rows for the foot of each page would take longer than showing it.
+    show_full_result_count = False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Player | None = None) -> list[str]:
+        return ["id"] if obj else []
+
+    def save_model(self, request: HttpRequest, obj: Player, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        transaction.on_commit(partial(write_through, obj))
+        transaction.on_commit(forget_names)
+
+
+@admin.register(Restriction)
+class RestrictionAdmin(RestrictionModelAdmin):
+    list_display = ["player", "kind", "board", "reason", "created_at", "until", "state"]
+    list_filter = ["kind", "board"]
+    search_fields = ["player__id", "player__display_name", "reason"]
+    raw_id_fields = ["player"]
+    fields = ["player", "board", "kind", "reason", "until"]
+    actions = ["lift"]
+
+    @admin.display(description=_("state"))
+    def state(self, restriction: Restriction) -> str:
+        return str(_("lifted") if restriction.lifted_at else _("holds"))
+
+    def save_model(self, request: HttpRequest, obj: Restriction, form: Any, change: bool) -> None:
+        restrict = (
+            services.ban_player if obj.kind == Restriction.Kind.BANNED else services.hide_player
+        )
+        kept = restrict(
+            player_id=obj.player_id,
+            board=obj.board,
+            reason=obj.reason,
+            until=obj.until,
+            actor=_actor(request),
+        )
+        obj.pk = kept.pk
+
+    def has_change_permission(self, request: HttpRequest, obj: Restriction | None = None) -> bool:
+        """Lift it and make another: the log keeps both. The list itself stays open."""
+        return obj is None and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Restriction | None = None) -> bool:
+        return False
+
+    @admin.action(description=_("Lift the chosen restrictions"), permissions=["change"])
+    def lift(self, request: HttpRequest, queryset: QuerySet[Restriction]) -> None:
+        chosen = list(queryset.filter(lifted_at__isnull=True).select_related("board"))
+        for restriction in chosen:
+            services.lift_restriction(
+                restriction=restriction, reason="Lifted in the admin", actor=_actor(request)
+            )
+        text = ngettext(
+            "%(count)d restriction is lifted.", "%(count)d restrictions are lifted.", len(chosen)
+        )
+        self.message_user(request, text % {"count": len(chosen)}, messages.SUCCESS)
+
+
+@admin.register(Season)
+class SeasonAdmin(SeasonModelAdmin):
+    """Names can be changed, and a plan taken back; the rest is history."""
+
+    list_display = ["board", "number", "name", "state", "opens", "closes", "entries"]
+    list_filter = ["state", "board"]
+    list_display_links = ["number", "name"]
+    search_fields = ["name", "board__name", "board__slug"]
+    fields = ["board", "number", "name", "state", "opens", "closes", "closed_at", "entries"]
+    readonly_fields = ["board", "number", "state", "opens", "closes", "closed_at", "entries"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Season | None = None) -> bool:
+        allowed = super().has_delete_permission(request, obj)
+        return allowed and (obj is None or obj.state in {"planned", "closed"})
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        return {}
+
+    def save_model(self, request: HttpRequest, obj: Season, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        forget_season_list(obj.board_id)
+
+    def delete_model(self, request: HttpRequest, obj: Season) -> None:
+        services.audit.record(
+            "season.delete", actor=_actor(request), board=obj.board, season=obj.number
+        )
+        super().delete_model(request, obj)
+        forget_season_list(obj.board_id)
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(AuditModelAdmin):
+    list_display = ["at", "actor_name", "action", "board", "player_id", "reason"]
+    list_filter = ["action", "board"]
+    search_fields = ["actor_name", "action", "player_id", "reason"]
+    date_hierarchy = "at"
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
+        return False

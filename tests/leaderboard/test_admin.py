@@ -1,0 +1,263 @@
+"""Staff make boards, change rules and moderate; those without the permission do not."""
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+from django.urls import reverse
+
+from leaderboard import clock, pointer, rebuild, services
+from leaderboard.models import AuditEntry, Board, Player, Restriction, Season
+from leaderboard.services import boards, marks
+from tests.leaderboard.boards import ACTOR, forget_seasons, ids, open_board, submit
+
+# What happens after the commit is half of it, so commits are real here.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ACTIONS = {
+    "standings": "view_board",
+    "moderate": "moderate_board",
+    "season": "manage_seasons",
+    "reset": "reset_board",
+    "rebuild": "reset_board",
+    "export": "view_board",
+}
+
+
+@pytest.fixture(autouse=True)
+def _new_process(monkeypatch):
+    forget_seasons()
+    marks._seen.clear()
+    monkeypatch.setattr(boards, "RULES_KNOWN_AFTER", 0.0)
+
+
+@pytest.fixture
+def board():
+    board = open_board()
+    for player, score in [("ada", 30), ("bob", 20), ("c/y", 10)]:
+        submit(board, player, score, details={"name": player.title()})
+    return board
+
+
+def staff(*permissions, superuser=False):
+    user = User.objects.create_user("clerk", is_staff=True, is_superuser=superuser)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def admin_of_all():
+    return staff(superuser=True)
+
+
+def address(name, board, **query):
+    return reverse(f"admin:leaderboard_board_{name}", args=[board.pk], query=query or None)
+
+
+def form_values(board, **changes):
+    fields = [f.name for f in Board._meta.fields if f.editable and f.name != "id"]
+    values = {name: getattr(board, name) for name in fields} | changes
+    return {name: value for name, value in values.items() if value not in (None, [])}
+
+
+def test_a_new_board_is_live_the_moment_it_is_saved(admin_of_all):
+    page = admin_of_all.get(reverse("admin:leaderboard_board_add")).content.decode()
+    assert "Who stands higher when two players have the same score." in page
+    values = form_values(Board(), slug="summer-cup", name="Summer Cup", windows=["day"])
+    answer = admin_of_all.post(reverse("admin:leaderboard_board_add"), values)
+    assert answer.status_code == 302
+    board = Board.objects.get()
+    assert board.windows == ["day"]
+    assert submit(board, "ada", 1).rank == 1
+    assert AuditEntry.objects.filter(action="board.create", actor_name="clerk").exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"slug": "Odd Slug"}, "small letters"),
+        ({"time_zone": "Mars/Olympus"}, "not a time zone"),
+        ({"schedule": "cron", "cron": "now and then"}, "is not a cron line"),
+        ({"schedule": "cron"}, "needs its cron line"),
+        ({"lowest_score": 5, "highest_score": 1}, "above the highest"),
+    ],
+)
+def test_a_senseless_board_gets_one_clear_message(admin_of_all, values, message):
+    values = form_values(Board(), **{"slug": "cup", "name": "Cup"} | values)
+    page = admin_of_all.post(reverse("admin:leaderboard_board_add"), values)
+    assert message in page.content.decode()
+    assert not Board.objects.exists()
+
+
+def test_the_list_shows_size_memory_and_season(board, admin_of_all):
+    page = admin_of_all.get(reverse("admin:leaderboard_board_changelist")).content.decode()
+    assert '<td class="field-players">3</td>' in page
+    assert '<td class="field-season">1, open</td>' in page
+    assert "bytes" in page
+    assert 'href="/boards/cup/"' in page
+
+
+def test_a_rule_that_reorders_asks_first_and_then_does_it(board, admin_of_all):
+    values = form_values(board, order="asc")
+    page = admin_of_all.post(address("change", board), values).content.decode()
+    assert "with 3 players is made again" in page
+    assert Board.objects.get().order == "desc"
+    answer = admin_of_all.post(address("change", board), values | {"_confirmed": "1"})
+    assert answer.status_code == 302
+    board = Board.objects.get()
+    assert board.order == "asc"
+    assert ids(board.engine().get_top(9)) == ["c/y", "bob", "ada"]
+    assert AuditEntry.objects.get(action="board.change").data["after"] == {"order": "asc"}
+
+
+def test_a_smaller_limit_says_who_leaves(board, admin_of_all):
+    values = form_values(board, max_entries=2)
+    page = admin_of_all.post(address("change", board), values).content.decode()
+    assert "the last 1 players leave" in page
+    admin_of_all.post(address("change", board), values | {"_confirmed": "1"})
+    assert ids(Board.objects.get().engine().get_top(9)) == ["ada", "bob"]
+
+
+def test_a_new_name_is_saved_without_a_question(board, admin_of_all):
+    answer = admin_of_all.post(address("change", board), form_values(board, name="Winter Cup"))
+    assert answer.status_code == 302
+    assert Board.objects.get().name == "Winter Cup"
+
+
+def test_the_address_of_a_board_cannot_be_changed(board, admin_of_all):
+    admin_of_all.post(address("change", board), form_values(board, slug="other"))
+    assert Board.objects.get().slug == "cup"
+
+
+@pytest.mark.parametrize(("action", "permission"), ACTIONS.items())
+def test_without_the_permission_there_is_no_button_and_no_way_in(board, action, permission):
+    client = staff("change_board", *(set(ACTIONS.values()) - {permission}))
+    assert client.get(address(action, board)).status_code == 403
+    if action != "moderate":
+        page = client.get(address("change", board)).content.decode()
+        assert address(action, board) not in page
+    assert client.post(address(action, board)).status_code == 403
+
+
+def test_with_the_permission_there_is_a_button(board):
+    client = staff("change_board", "view_board", "manage_seasons")
+    page = client.get(address("change", board)).content.decode()
+    assert address("season", board) in page
+    assert address("reset", board) not in page
+
+
+def test_players_are_found_by_name_and_by_id(board, admin_of_all):
+    rebuild.drain(board, 5)
+    page = admin_of_all.get(address("standings", board)).content.decode()
+    assert page.index("Ada") < page.index("Bob")
+    for query in ("bob", "Bob"):
+        page = admin_of_all.get(address("standings", board, q=query)).content.decode()
+        assert "Bob" in page
+        assert "Ada" not in page
+    assert admin_of_all.get(address("standings", board, page="x")).status_code == 200
+
+
+def moderate(client, board, player, **values):
+    return client.post(address("moderate", board, player=player), values)
+
+
+def test_each_deed_has_a_reason_and_an_entry_in_the_log(board, admin_of_all):
+    refused = moderate(admin_of_all, board, "c/y", action="remove")
+    assert "This field is required" in refused.content.decode()
+    moderate(admin_of_all, board, "c/y", action="score", score="99", reason="Typo")
+    assert ids(board.engine().get_top(1)) == ["c/y"]
+    moderate(admin_of_all, board, "c/y", action="remove", reason="Cheat")
+    moderate(admin_of_all, board, "bob", action="hide", reason="Looking into it")
+    moderate(admin_of_all, board, "ada", action="ban", reason="Bot", everywhere="on")
+    assert board.engine().get_top(9) == []
+    page = admin_of_all.get(address("standings", board)).content.decode()
+    assert "Looking into it" in page
+    moderate(admin_of_all, board, "bob", action="lift", reason="Fine")
+    assert ids(board.engine().get_top(9)) == ["bob"]
+    with pytest.raises(services.PlayerBannedError):
+        submit(board, "ada", 1)
+    log = AuditEntry.objects.exclude(action="season.open").exclude(action="board.create")
+    assert [(entry.action, entry.reason) for entry in log.order_by("pk")] == [
+        ("player.score", "Typo"),
+        ("player.remove", "Cheat"),
+        ("player.hide", "Looking into it"),
+        ("player.ban", "Bot"),
+        ("restriction.lift", "Fine"),
+    ]
+    assert {entry.actor_name for entry in log} == {"clerk"}
+
+
+def test_an_end_in_the_past_and_an_unknown_player_are_told_in_the_form(board, admin_of_all):
+    past = {"until_0": "2020-01-01", "until_1": "10:00"}
+    answer = moderate(admin_of_all, board, "ada", action="hide", reason="x", **past)
+    assert "The end must lie ahead." in answer.content.decode()
+    answer = moderate(admin_of_all, board, "nobody", action="remove", reason="x")
+    assert "nobody is not on Cup." in answer.content.decode()
+    assert not Restriction.objects.exists()
+
+
+def test_a_season_is_closed_here_and_archived_by_the_worker(board, admin_of_all):
+    assert "cannot be undone" in admin_of_all.get(address("season", board)).content.decode()
+    admin_of_all.post(address("season", board), {"open_next": ""})
+    assert Season.objects.get().state == "closing"
+    assert clock.archive_waiting() == 1
+    assert Season.objects.get().entries == 3
+    page = admin_of_all.get(address("season", board)).content.decode()
+    assert "Open a season" in page
+    admin_of_all.post(address("season", board), {"name": "Finals"})
+    assert pointer.read(board).number == 2
+    assert Season.objects.get(number=2).name == "Finals"
+
+
+def test_a_reset_wants_the_boards_address(board, admin_of_all):
+    answer = admin_of_all.post(address("reset", board), {"scope": "all", "slug": "cap"})
+    assert "not this board&#x27;s address" in answer.content.decode()
+    assert board.engine().get_size() == 3
+    admin_of_all.post(address("reset", board), {"scope": "season", "slug": "cup"})
+    assert board.engine().get_size() == 0
+
+
+def test_a_rebuild_and_an_export(board, admin_of_all):
+    answer = admin_of_all.post(address("rebuild", board), {}, follow=True)
+    assert "0 players differed" in answer.content.decode()
+    text = admin_of_all.get(address("export", board)).getvalue().decode()
+    assert text.splitlines()[1].startswith("1,ada,30")
+    assert admin_of_all.get(address("export", board, format="pdf")).status_code == 404
+
+
+def test_a_deleted_board_leaves_redis_too(board, admin_of_all):
+    admin_of_all.post(address("delete", board), {"post": "yes"})
+    assert not Board.objects.exists()
+    assert pointer.read(board) is None
+
+
+def test_a_restriction_made_in_its_own_list_holds(board, admin_of_all):
+    Player.objects.create(id="ada")
+    admin_of_all.post(
+        reverse("admin:leaderboard_restriction_add"),
+        {"player": "ada", "kind": "banned", "reason": "Bot", "board": ""},
+    )
+    assert ids(board.engine().get_top(9)) == ["bob", "c/y"]
+    restriction = Restriction.objects.get()
+    lift = {"action": "lift", "_selected_action": [restriction.pk]}
+    admin_of_all.post(reverse("admin:leaderboard_restriction_changelist"), lift)
+    assert ids(board.engine().get_top(9)) == ["ada", "bob", "c/y"]
+
+
+def test_a_players_name_is_written_through_to_the_boards(board, admin_of_all):
+    Player.objects.create(id="c/y", display_name="Cy")
+    url = reverse("admin:leaderboard_player_change", args=["c/y"])
+    admin_of_all.post(url, {"display_name": "Cyrus", "privacy": "shown", "country": "SE"})
+    assert board.engine().get_user_metadata("c/y")["name"] == "Cyrus"
+
+
+def test_the_audit_log_is_read_only(board, admin_of_all):
+    entry = AuditEntry.objects.first()
+    url = reverse("admin:leaderboard_auditentry_change", args=[entry.pk])
+    assert admin_of_all.get(url).status_code == 200
+    assert admin_of_all.post(url, {"action": "nothing"}).status_code == 403
+    assert admin_of_all.get(reverse("admin:leaderboard_auditentry_add")).status_code == 403
+    services.close_season(board=board, actor=ACTOR)
+    for name in ("season", "restriction", "player", "auditentry"):
+        assert admin_of_all.get(reverse(f"admin:leaderboard_{name}_changelist")).status_code == 200
