@@ -10,6 +10,7 @@ import os
 from typing import Any
 
 from bench.harness import Report, compare, pinned
+from tests.asgi import ask
 
 CONCURRENT = 8
 
@@ -18,31 +19,6 @@ def bare_view(request: Any) -> Any:
     from django.http import HttpResponse
 
     return HttpResponse("ok")
-
-
-async def _ask(handler: Any) -> None:
-    pending = [{"type": "http.request", "body": b"", "more_body": False}]
-
-    async def receive() -> Any:
-        if not pending:
-            await asyncio.Future()  # the client stays
-        return pending.pop()
-
-    async def send(message: Any) -> None:
-        pass
-
-    scope = {
-        "type": "http",
-        "http_version": "1.1",
-        "method": "GET",
-        "path": "/",
-        "raw_path": b"/",
-        "query_string": b"",
-        "headers": [(b"host", b"localhost")],
-        "client": ("127.0.0.1", 1),
-        "server": ("127.0.0.1", 80),
-    }
-    await handler(scope, receive, send)
 
 
 def run(report: Report) -> None:
@@ -64,7 +40,7 @@ def run(report: Report) -> None:
 
     def asked(handler: Any) -> Any:
         async def several() -> None:
-            await asyncio.gather(*(_ask(handler) for _ in range(CONCURRENT)))
+            await asyncio.gather(*(ask(handler) for _ in range(CONCURRENT)))
 
         return lambda: loop.run_until_complete(several())
 

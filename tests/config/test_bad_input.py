@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from config.asgi import application
+from tests.asgi import ask
 
 pytestmark = pytest.mark.django_db
 
@@ -77,35 +78,8 @@ def test_a_form_with_too_many_fields(visitor):
 # ---- over ASGI, where bodies arrive in pieces --------------------------------------------------
 
 
-def ask(method="GET", path="/", headers=(), body=()):
-    """One request to the whole application; returns status, headers and body."""
-    pieces = list(body) or [b""]
-    sent = []
-
-    async def receive():
-        if not pieces:
-            await asyncio.Future()  # the client stays
-        piece = pieces.pop(0)
-        return {"type": "http.request", "body": piece, "more_body": bool(pieces)}
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {
-        "type": "http",
-        "http_version": "1.1",
-        "method": method,
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": b"",
-        "scheme": "http",
-        "headers": [(b"host", b"localhost"), *headers],
-        "client": ("127.0.0.1", 1),
-        "server": ("127.0.0.1", 80),
-    }
-    asyncio.run(application(scope, receive, send))
-    content = b"".join(message.get("body", b"") for message in sent[1:])
-    return sent[0]["status"], dict(sent[0]["headers"]), content
+def answer(path, **request):
+    return asyncio.run(ask(application, path, **request))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -118,26 +92,26 @@ def ask(method="GET", path="/", headers=(), body=()):
     ],
 )
 def test_an_oversized_body_is_refused_unread(headers, body):
-    status, _, content = ask("POST", "/accounts/login/", headers, body)
-    assert status == 413
-    assert b"Rostrum" in content
+    refused = answer("/accounts/login/", method="POST", headers=headers, body=body)
+    assert refused.status == 413
+    assert b"Rostrum" in refused.body
 
 
 @pytest.mark.django_db(transaction=True)
 def test_every_answer_has_a_request_id_and_a_line_in_the_log(caplog):
     with caplog.at_level("INFO", "rostrum.access"):
-        _, headers, _ = ask(path="/no/such/page")
+        missing = answer("/no/such/page")
     record = next(record for record in caplog.records if record.name == "rostrum.access")
-    assert headers[b"x-request-id"].decode() == record.id
+    assert missing.header(b"x-request-id").decode() == record.id
     assert (record.method, record.path, record.status) == ("GET", "/no/such/page", 404)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_proxys_request_id_is_kept_and_a_forged_one_is_not():
-    _, headers, _ = ask(path="/healthz", headers=[(b"x-request-id", b"from-the-proxy-1")])
-    assert headers[b"x-request-id"] == b"from-the-proxy-1"
-    _, headers, _ = ask(path="/healthz", headers=[(b"x-request-id", b"a\nstatus=200")])
-    assert b"\n" not in headers[b"x-request-id"]
+    kept = answer("/healthz", headers=[(b"x-request-id", b"from-the-proxy-1")])
+    assert kept.header(b"x-request-id") == b"from-the-proxy-1"
+    forged = answer("/healthz", headers=[(b"x-request-id", b"a\nstatus=200")])
+    assert b"\n" not in forged.header(b"x-request-id")
 
 
 def test_a_log_line_cannot_be_forged():

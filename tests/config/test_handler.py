@@ -2,13 +2,13 @@
 
 import asyncio
 import threading
-from types import SimpleNamespace
 
 import pytest
 from django.http import HttpResponse, StreamingHttpResponse
 from django.urls import path
 
 from config.handler import THREADS, ThreadedASGIHandler
+from tests.asgi import ask
 
 seen_threads = set()
 at_once = 0
@@ -70,39 +70,6 @@ def handler(settings):
     settings.ROOT_URLCONF = __name__
     settings.MIDDLEWARE = []
     return ThreadedASGIHandler()
-
-
-async def ask(handler, path="/", *, method="GET", query=b"", body=(b"",)):
-    pieces = list(body)
-    sent = []
-
-    async def receive():
-        if not pieces:
-            await asyncio.Future()
-        piece = pieces.pop(0)
-        return {"type": "http.request", "body": piece, "more_body": bool(pieces)}
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {
-        "type": "http",
-        "http_version": "1.1",
-        "method": method,
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": query,
-        "headers": [(b"host", b"localhost")],
-        "client": ("127.0.0.1", 1),
-        "server": ("127.0.0.1", 80),
-    }
-    await handler(scope, receive, send)
-    return SimpleNamespace(
-        status=sent[0]["status"],
-        headers=sent[0]["headers"],
-        body=b"".join(message["body"] for message in sent[1:]),
-        complete=not sent[-1].get("more_body"),
-    )
 
 
 async def test_a_plain_view_with_query_and_cookies(handler):
