@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import REDIRECT_FIELD_NAME, login
 from django.contrib.auth import views as auth_views
@@ -56,7 +57,7 @@ class SignUpView(auth_views.RedirectURLMixin, CreateView):  # type: ignore[type-
 
     def form_valid(self, form: Any) -> HttpResponse:
         user = form.save()
-        login(self.request, user, backend="django.contrib.auth.backends.ModelBackend")
+        login(self.request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
         messages.success(self.request, _("Welcome, %(name)s.") % {"name": user.get_username()})
         return HttpResponseRedirect(self.get_success_url())
 
