@@ -1,0 +1,210 @@
+"""Ends a process at a chosen point and lets another finish its work; run by `test_kill.py`.
+
+`main("close")` or `main("store")` works on the servers that the environment names and prints one
+JSON line per point. Each part runs in a process of its own, forked from here; the
+one that is to die calls `os._exit` in the middle, so that nothing of it is tidied up.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+from django.core.management import call_command
+from django.db import connections
+
+from config.redis import ConnectionFactory, get_redis
+from leaderboard import archive, clock, consumer, keys, pointer, services
+from leaderboard.engine import RedisLeaderboard
+from leaderboard.engine import seasons as engine_seasons
+from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
+from leaderboard.services import seasons
+from tests.leaderboard.boards import ACTOR, open_board
+
+DEAD = 9
+
+
+def fork(work):
+    """Run `work` in a child with connections of its own; returns its process id."""
+    connections.close_all()
+    ConnectionFactory._clients.clear()
+    child = os.fork()
+    if child:
+        return child
+    try:
+        work()
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
+
+
+def finish(child):
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def die_after(owner, name):
+    """Let the process end the moment this function has returned."""
+    real = getattr(owner, name)
+
+    def last_deed(*args, **kwargs):
+        real(*args, **kwargs)
+        os._exit(DEAD)
+
+    setattr(owner, name, last_deed)
+
+
+def die_before(owner, name):
+    setattr(owner, name, lambda *args, **kwargs: os._exit(DEAD))
+
+
+CLOSE_POINTS = {
+    "the pointer moved": lambda: die_after(pointer.Move, "__call__"),
+    "SQL followed": lambda: die_after(seasons, "follow_pointer"),
+    "standings gathered": lambda: die_after(archive, "gather"),
+    "rows written, not committed": lambda: die_after(archive, "insert_rows"),
+    "archive committed": lambda: die_after(archive, "store"),
+    "end announced": lambda: die_after(archive, "announce"),
+    "some keys dropped": lambda: die_after(RedisLeaderboard, "drop_season"),
+    "all keys dropped": lambda: die_before(pointer, "forget_ended"),
+}
+STORE_POINTS = {
+    "events delivered": lambda: die_before(consumer.Consumer, "handle"),
+    "rows written, not committed": lambda: die_after(consumer, "insert_rows"),
+    "batch committed": lambda: die_after(consumer, "store_batch"),
+    "batch acknowledged": lambda: die_after(consumer.Consumer, "acknowledge"),
+    "stream trimmed": lambda: die_after(consumer, "trim_stored"),
+}
+
+
+class Writer:
+    """A process that submits until it is told to stop, and writes down what was accepted."""
+
+    def __init__(self, slug):
+        self.ledger = tempfile.NamedTemporaryFile("r", suffix=".ledger")  # noqa: SIM115
+        self.child = fork(lambda: self.write(slug))
+
+    def write(self, slug):
+        stop = []
+        signal.signal(signal.SIGTERM, lambda *_: stop.append(1))
+        board = Board.objects.get(slug=slug)
+        with Path(self.ledger.name).open("w") as ledger:
+            number = 0
+            while not stop:
+                number += 1
+                player_id = f"{slug}-{number}"
+                result = services.submit_score(board=board, player_id=player_id, score=number)
+                ledger.write(f"{result.season} {player_id}\n")
+                if number % 20 == 0:
+                    ledger.flush()
+                    time.sleep(0.005)
+
+    def wait_for(self, lines):
+        while len(self.lines()) < lines:
+            time.sleep(0.01)
+
+    def lines(self):
+        text = Path(self.ledger.name).read_text()
+        return [line.split() for line in text.splitlines() if line]
+
+    def stop(self):
+        os.kill(self.child, signal.SIGTERM)
+        assert finish(self.child) == 0
+        return self.lines()
+
+
+def close_point(number, arm):
+    slug = f"close-{number}"
+    setup = fork(lambda: open_board(slug, schedule="monthly", windows=["day"]))
+    assert finish(setup) == 0
+    writer = Writer(slug)
+    writer.wait_for(60)
+
+    def close():
+        arm()
+        services.close_season(board=Board.objects.get(slug=slug), actor=ACTOR)
+
+    died = finish(fork(close))
+    writer.wait_for(len(writer.lines()) + 40)
+
+    def recover():
+        board = Board.objects.get(slug=slug)
+        ticking = clock.Clock()
+        while pointer.read_ended(board) or not Season.objects.filter(board=board, state="open"):
+            ticking.tick()
+            clock.archive_waiting()
+            time.sleep(0.05)
+
+    assert finish(fork(recover)) == 0
+    accepted = writer.stop()
+    board = Board.objects.get(slug=slug)
+    archived = FinalStanding.objects.filter(season__board=board, season__number=1)
+    season = Season.objects.get(board=board, number=1)
+    live = {entry["user_id"] for entry in board.engine(2).list_all()}
+    first = {player for number, player in accepted if number == "1"}
+    second = {player for number, player in accepted if number == "2"}
+    left = [key.decode() for key in get_redis().scan_iter(f"{board.key}:s1*")]
+    return {
+        "died": died == DEAD,
+        "archive is what was accepted": set(archived.values_list("player_id", flat=True)) == first,
+        "the next season has the rest": live == second and bool(second),
+        "counted": season.entries == len(first) and season.state == "closed",
+        "nothing left": left == [] and pointer.read_ended(board) == [],
+        "one next season": Season.objects.filter(board=board).count() == 2,
+    }
+
+
+def store_point(number, arm):
+    slug = f"store-{number}"
+    assert finish(fork(lambda: open_board(slug))) == 0
+    writer = Writer(slug)
+    writer.wait_for(60)
+
+    def store():
+        arm()
+        reader = consumer.Consumer(f"doomed-{number}")
+        while True:
+            reader._claim_at = 0
+            reader.run_once()
+
+    died = finish(fork(store))
+    writer.wait_for(len(writer.lines()) + 40)
+    accepted = writer.stop()
+
+    def recover():
+        board = Board.objects.get(slug=slug)
+        reader = consumer.Consumer("heir")
+        while True:
+            reader._claim_at = 0
+            if not reader.run_once() and consumer.lag(board) == 0:
+                return
+
+    assert finish(fork(recover)) == 0
+    board = Board.objects.get(slug=slug)
+    stored = list(ScoreEvent.objects.filter(board=board).values_list("player_id", flat=True))
+    return {
+        "died": died == DEAD,
+        "nothing lost": set(stored) == {player for _, player in accepted},
+        "nothing doubled": len(stored) == len(set(stored)),
+        "nothing waits": consumer.lag(board) == 0,
+        "no dead letters": not get_redis().exists(keys.dead_letters(board.key)),
+    }
+
+
+def main(what):
+    # A dead holder's lock and deliveries are taken over soon, so that the test is short.
+    seasons.LOCK_TIMEOUT = 0.5
+    consumer.CLAIM_AFTER = 0.0
+    consumer.KEPT_STORED = 5
+    consumer.BATCH = 25
+    engine_seasons.DROPPED_PER_CALL = 20
+    call_command("migrate", verbosity=0)
+    points, check = (CLOSE_POINTS, close_point) if what == "close" else (STORE_POINTS, store_point)
+    for number, (name, arm) in enumerate(points.items()):
+        print(json.dumps({"point": name} | check(number, arm)), flush=True)
