@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from leaderboard.engine.base import Board, Call, Operation, script, text
+from leaderboard.engine.base import Board, Call, Operation, T, script, text
 from leaderboard.engine.errors import (
     LeaderboardError,
     RowsRefusedError,
@@ -52,10 +53,12 @@ class WriteOperations(Board):
         user_id = checked_id(user_id)
         key = "" if idempotency_key is None else checked_key(idempotency_key)
         row = self._row(user_id, score, operator, subscore, metadata, key, source)
-        answer = yield from self._write(row, "o1")
+        return self._write(row, "o1", partial(self._answered, user_id, metadata or {}))
+
+    def _answered(self, user_id: str, given: Details, answer: Any) -> Result:
         if answer.__class__ is not list:
             raise refusal(text(answer))
-        return self._result(user_id, answer, metadata or {})
+        return self._result(user_id, answer, given)
 
     def _details_operation(
         self, user_id: str, metadata: Details, source: str
@@ -63,13 +66,14 @@ class WriteOperations(Board):
         user_id = checked_id(user_id)
         flat = flat_details(metadata, self.rules.groups)
         row = [user_id, "", f"D{len(flat) // 2}", "", "", source, *flat]
-        answer = yield from self._write(row, "o1")
-        if answer.__class__ is not list:
-            error = refusal(text(answer))
+        try:
+            return (
+                yield from self._write(row, "o1", partial(self._answered, user_id, metadata or {}))
+            )
+        except LeaderboardError as error:
             if error.code == "unknown_player":
                 return None
-            raise error
-        return self._result(user_id, answer, metadata or {})
+            raise
 
     def _submit_many_operation(
         self, rows: Iterable[Row], all_or_nothing: bool, details: bool
@@ -103,7 +107,7 @@ class WriteOperations(Board):
             batch = packed[start : start + portion]
             flat = [value for _, _, _, values in batch for value in values]
             try:
-                answers = yield from self._write(flat, flags)
+                answers = yield from self._write(flat, flags, list)
             except SeasonMovedError as error:
                 if start == 0:
                     raise
@@ -150,8 +154,8 @@ class WriteOperations(Board):
             return [user_id, repr(number), code, second, idempotency_key, source, *flat]
         return [user_id, repr(number), f"{sign}{len(flat) // 2}", *flat]
 
-    def _write(self, rows: Sequence[Any], mode: str) -> Operation[Any]:
-        """Send rows; again when Redis says that another day has begun there."""
+    def _write(self, rows: Sequence[Any], mode: str, finish: Callable[[Any], T]) -> Operation[T]:
+        """Send rows, again when Redis says that another day has begun there; `finish` the reply."""
         if self._read_only:
             self._check_writable()
         while True:
@@ -161,7 +165,7 @@ class WriteOperations(Board):
             args = [f"{self.rules.flags}{mode}{self.max_entries or 0}", extra, *rows]
             reply = yield Call(sent, names, args, True)
             if sent is WRITE_PLAIN or reply.__class__ is not list or not reply:
-                return reply
+                return finish(reply)
             status = text(reply[0])
             if status == "window":
                 self._learn_time(int(reply[1]))
@@ -172,7 +176,7 @@ class WriteOperations(Board):
                 pairs = zip(reply[1::2], reply[2::2], strict=True)
                 _refuse_any({int(number): refusal(text(code)) for number, code in pairs})
             else:
-                return reply
+                return finish(reply)
 
     def _result(self, user_id: str, answer: list[Any], given: Details | None) -> Result:
         """A script's answer for people; `given` are the details sent, None to leave them out."""

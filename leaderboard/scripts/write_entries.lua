@@ -228,7 +228,8 @@ local function write(at, pending)
   if notices then
     call('SPUBLISH', base .. ':live', string.format(
       '{"seq":%d,"at":%s,"op":"%s","id":%s,"score":%s,"rank":%s,"previous_rank":%s,"season":%s}',
-      sequence, now_text, operator == 'd' and 'details' or 'score', cjson.encode(id),
+      sequence, now_text, operator == 'd' and 'details' or 'score',
+      string.find(id, '[%c"\\]') and cjson.encode(id) or '"' .. id .. '"',
       text or 'null', rank or 'null', previous_rank or 'null', extra.season or 'null'))
   end
   local answer = {

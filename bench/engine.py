@@ -1,0 +1,343 @@
+"""The engine against raw commands and against the straightforward way, on one server.
+
+`ENTRIES=1000,100000 make bench ARGS="engine"` measures smaller boards only.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import redis
+
+from bench import harness
+from bench.harness import Comparison, Report, duration, own_server
+from config.scripts import Script
+from leaderboard import RedisLeaderboard, keys
+from leaderboard.engine.windows import period_at
+
+SIZES = [int(size) for size in os.environ.get("ENTRIES", "1000,100000,1000000").split(",")]
+BATCH = 10_000
+HIGHEST = 1_000_000
+
+Compare = Callable[..., Comparison]
+
+# What one round trip at least costs: the commands that nobody can do without, and no answer to
+# speak of.
+BARE = Script(
+    "bare",
+    """
+    redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
+    redis.call('HSET', KEYS[2], unpack(ARGV, 3))
+    return {redis.call('ZREVRANK', KEYS[1], ARGV[2]), redis.call('ZCARD', KEYS[1])}
+    """,
+)
+
+
+def details(number: int) -> dict[str, str]:
+    country = ("DE", "FR", "JP", "BR", "US", "IN")[number % 6]
+    return {
+        "name": f"Player {number}",
+        "country": country,
+        "avatar": f"/avatars/{number % 500}.png",
+    }
+
+
+def player(number: int) -> str:
+    return f"player-{number:07}"
+
+
+def rows(size: int) -> Iterator[dict[str, Any]]:
+    chance = random.Random(size)
+    for number in range(size):
+        yield {
+            "user_id": player(number),
+            "score": chance.randrange(HIGHEST),
+            "at": 1_700_000_000_000_000 + number,
+            "counter": number,
+            "metadata": details(number),
+        }
+
+
+@dataclass
+class Boards:
+    """A plain board and one with everything on, both of one size."""
+
+    size: int
+    client: redis.Redis
+    plain: RedisLeaderboard
+    full: RedisLeaderboard
+    chance: random.Random
+
+    @classmethod
+    def filled(cls, client: redis.Redis, size: int, report: Report) -> Boards:
+        plain = RedisLeaderboard(client, f"plain:{{{size}}}", None)
+        full = RedisLeaderboard(
+            client,
+            f"full:{{{size}}}",
+            None,
+            ties="earliest",
+            windows=("day", "week", "month", "all"),
+            events=True,
+            notices=True,
+        )
+        start = time.perf_counter()
+        plain.load(rows(size))
+        middle = time.perf_counter()
+        full.load(rows(size))
+        report.line(
+            f"- {size:,} players loaded: plain {duration(middle - start)}, "
+            f"`earliest` {duration(time.perf_counter() - middle)}"
+        )
+        for window in ("day", "week", "month"):
+            period = period_at(window, full.now(), full.rules.zone)
+            entries = keys.window_entries(full.key, window, period.name)
+            client.copy(full.entries_key, entries, replace=True)
+            client.copy(keys.stamps(full.entries_key), keys.stamps(entries), replace=True)
+        return cls(size, client, plain, full, random.Random(1))
+
+    def anybody(self) -> int:
+        return self.chance.randrange(self.size)
+
+    # ---- ours -----------------------------------------------------------------------------------
+
+    def upsert(self) -> Any:
+        number = self.anybody()
+        score = self.chance.randrange(HIGHEST)
+        return self.plain.upsert_user(player(number), score, details(number))
+
+    def upsert_full(self) -> Any:
+        number = self.anybody()
+        score = self.chance.randrange(HIGHEST)
+        return self.full.upsert_user(player(number), score, details(number))
+
+    def top(self) -> Any:
+        return self.plain.get_top(100)
+
+    def around(self) -> Any:
+        return self.plain.get_around_rank(self.size // 2, 11)
+
+    def rank(self) -> Any:
+        return self.plain.get_rank(player(self.anybody()))
+
+    # ---- the same, by hand ----------------------------------------------------------------------
+
+    def bare(self) -> Any:
+        number = self.anybody()
+        user_id = player(number)
+        flat = itertools.chain.from_iterable(details(number).items())
+        names = [self.plain.key, f"{self.plain.key}:user:{user_id}"]
+        return BARE(self.client, names, [self.chance.randrange(HIGHEST), user_id, *flat])
+
+    def straightforward_upsert(self) -> Any:
+        """Three round trips: write, look whether to trim, read the entry back."""
+        number = self.anybody()
+        user_id, board = player(number), self.plain.key
+        with self.client.pipeline() as pipeline:
+            pipeline.zadd(board, {user_id: self.chance.randrange(HIGHEST)})
+            pipeline.hset(f"{board}:user:{user_id}", mapping=details(number))
+            pipeline.execute()
+        if self.client.zcard(board) > HIGHEST * 10:
+            raise AssertionError("the board is far too large")
+        with self.client.pipeline() as pipeline:
+            pipeline.zscore(board, user_id)
+            pipeline.zrevrank(board, user_id)
+            pipeline.hgetall(f"{board}:user:{user_id}")
+            score, rank, found = pipeline.execute()
+        return {
+            "rank": rank + 1,
+            "user_id": user_id,
+            "score": score,
+            "metadata": {name.decode(): value.decode() for name, value in found.items()},
+        }
+
+    def straightforward_range(self, first: int, last: int) -> Any:
+        board = self.plain.key
+        found = self.client.zrange(board, first, last, desc=True, withscores=True)
+        with self.client.pipeline() as pipeline:
+            for user_id, _ in found:
+                pipeline.hgetall(f"{board}:user:{user_id.decode()}")
+            return [
+                {
+                    "rank": rank,
+                    "user_id": user_id.decode(),
+                    "score": score,
+                    "metadata": {name.decode(): value.decode() for name, value in one.items()},
+                }
+                for rank, ((user_id, score), one) in enumerate(
+                    zip(found, pipeline.execute(), strict=True), first + 1
+                )
+            ]
+
+    def straightforward_top(self) -> Any:
+        return self.straightforward_range(0, 99)
+
+    def straightforward_around(self) -> Any:
+        size = self.client.zcard(self.plain.key)
+        start = max(0, min(self.size // 2 - 1 - 5, size - 11))
+        return self.straightforward_range(start, start + 10)
+
+
+def run(report: Report) -> None:
+    with own_server() as server, server.client() as client:
+        assert server.process is not None
+        compare = partial(harness.compare, clock=harness.processor_clock(server.process.pid))
+        boards = [Boards.filled(client, size, report) for size in SIZES]
+        report.line()
+        single_calls(report, compare, boards)
+        batches(report, compare, boards[0])
+        if len(boards) > 1:
+            growth(report, compare, boards[0], boards[-1])
+            ties_at_scale(report, compare, client, boards[-1].size)
+    memory(report, SIZES[-1])
+
+
+def single_calls(report: Report, compare: Compare, boards: list[Boards]) -> None:
+    table = []
+    for board in boards:
+        assert board.straightforward_top() == board.top()
+        assert board.straightforward_around() == board.around()
+        upsert = compare(
+            {
+                "ours": board.upsert,
+                "everything on": board.upsert_full,
+                "bare": board.bare,
+                "straightforward": board.straightforward_upsert,
+            }
+        )
+        top = compare({"ours": board.top, "straightforward": board.straightforward_top})
+        around = compare({"ours": board.around, "straightforward": board.straightforward_around})
+        judge = ratio_judge(report, table, board.size)
+        judge("upsert, plain", upsert, "ours", "bare", 0.75)
+        judge("upsert, plain", upsert, "ours", "straightforward", 2.2)
+        judge("upsert, everything on", upsert, "everything on", "bare", 0.5)
+        judge("top 100 with details", top, "ours", "straightforward", 2)
+        judge("11 around the middle", around, "ours", "straightforward", 2)
+    report.table(("operation", "entries", "time", "against", "times as fast"), table)
+
+
+def ratio_judge(report: Report, table: list[Any], size: int) -> Callable[..., None]:
+    def judge(what: str, found: Comparison, name: str, against: str, at_least: float) -> None:
+        ratio = found.speed_ratio(name, against)
+        verdict = report.verdict(f"{what}, {size:,} entries, {against}", ratio, at_least=at_least)
+        other = f"{against}, {duration(found.median(against))}"
+        table.append((what, f"{size:,}", duration(found.median(name)), other, verdict))
+
+    return judge
+
+
+def batches(report: Report, compare: Compare, board: Boards) -> None:
+    client = board.client
+    submissions = [
+        {"user_id": player(n), "score": (n * 7919) % HIGHEST, "metadata": details(n)}
+        for n in range(BATCH)
+    ]
+
+    def raw() -> None:
+        for start in range(0, BATCH, 1000):
+            pipeline = client.pipeline(transaction=False)
+            for row in submissions[start : start + 1000]:
+                pipeline.zadd("raw", {row["user_id"]: row["score"]})
+                pipeline.hset(f"raw:user:{row['user_id']}", mapping=row["metadata"])
+            pipeline.execute()
+
+    plain = RedisLeaderboard(client, "{many}", None)
+    timed = RedisLeaderboard(client, "{timed}", None, ties="earliest", events=True, notices=True)
+    found = compare(
+        {
+            "raw": raw,
+            "plain": lambda: plain.submit_many(submissions),
+            "timed": lambda: timed.submit_many(submissions),
+        },
+        rounds=7,
+    )
+    table: list[Any] = []
+    judge = ratio_judge(report, table, BATCH)
+    judge("submit_many, plain", found, "plain", "raw", 0.5)
+    rate = found.speed_ratio("timed", "raw")
+    table.append(
+        (
+            "submit_many, earliest, events, notices",
+            f"{BATCH:,}",
+            duration(found.median("timed")),
+            f"raw, {duration(found.median('raw'))}",
+            f"{rate:.2f}",
+        )
+    )
+    report.table(("operation", "rows", "time", "against", "times as fast"), table)
+
+
+def growth(report: Report, compare: Compare, small: Boards, large: Boards) -> None:
+    table = []
+    for name in ("upsert", "upsert_full", "rank", "around"):
+        found = compare({"small": getattr(small, name), "large": getattr(large, name)})
+        factor = 1 / found.speed_ratio("large", "small")
+        table.append(
+            (
+                name,
+                duration(found.median("small")),
+                duration(found.median("large")),
+                report.verdict(f"growth of {name}", factor, at_most=1.5),
+            )
+        )
+    columns = ("operation", f"{small.size:,} entries", f"{large.size:,} entries", "times as slow")
+    report.table(columns, table)
+
+
+def ties_at_scale(report: Report, compare: Compare, client: redis.Redis, size: int) -> None:
+    """Ranks with ten distinct scores must cost no more than with a million."""
+    table = []
+    for ranking in ("ordinal", "competition", "dense"):
+        board = RedisLeaderboard(client, f"{{ties:{ranking}}}", None, ranking=ranking)
+        board.load({"user_id": player(n), "score": n % 10} for n in range(size))
+        chance = random.Random(2)
+
+        def rank(board: RedisLeaderboard = board, chance: random.Random = chance) -> Any:
+            return board.get_rank(player(chance.randrange(size)))
+
+        def page(board: RedisLeaderboard = board, chance: random.Random = chance) -> Any:
+            return board.get_page(chance.randrange(size), 10)
+
+        found = compare({"rank": rank, "page": page}, rounds=9)
+        table.append((ranking, duration(found.median("rank")), duration(found.median("page"))))
+        board.clear()
+    report.table((f"ranking, {size:,} entries, ten scores", "rank", "page of 10"), table)
+
+
+def memory(report: Report, size: int) -> None:
+    def bare(client: redis.Redis) -> None:
+        for batch in _batches(rows(size), 1000):
+            pipeline = client.pipeline(transaction=False)
+            pipeline.zadd("bare", {row["user_id"]: row["score"] for row in batch})
+            for row in batch:
+                pipeline.hset(f"bare:user:{row['user_id']}", mapping=row["metadata"])
+            pipeline.execute()
+
+    def plain(client: redis.Redis) -> None:
+        RedisLeaderboard(client, "bare", None).load(rows(size))
+
+    def earliest(client: redis.Redis) -> None:
+        RedisLeaderboard(client, "bare", None, ties="earliest").load(rows(size))
+
+    used = {}
+    for name, fill in {"bare": bare, "plain": plain, "earliest": earliest}.items():
+        with own_server() as server, server.client() as client:
+            before = client.info("memory")["used_memory"]
+            fill(client)
+            used[name] = (client.info("memory")["used_memory"] - before) / size
+    table = [("sorted set and hashes, bare", f"{used['bare']:.0f} bytes", "")]
+    for name, at_most in (("plain", 1.05), ("earliest", 1.6)):
+        verdict = report.verdict(f"memory, {name}", used[name] / used["bare"], at_most=at_most)
+        table.append((f"{name} board", f"{used[name]:.0f} bytes", verdict))
+    report.table((f"memory at {size:,} players", "per player", "times the bare one"), table)
+
+
+def _batches(items: Iterator[Any], count: int) -> Iterator[list[Any]]:
+    while batch := list(itertools.islice(items, count)):
+        yield batch
