@@ -1,0 +1,109 @@
+"""The same on a cluster, where a script reaches one slot only, and on Redis 7.0."""
+
+import shutil
+from datetime import date, timedelta
+
+import pytest
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends.base import UpdateError
+
+from config.redis import cache_settings, close_async_redis, get_redis
+from sessions_app import devices, flags, keys, presence, visits
+from sessions_app.backend import SessionStore
+from sessions_app.models import Flag
+from sessions_app.ops.server import redis_servers
+from tests.servers import OWN_SERVER, redis_cluster, redis_server
+
+pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("sessions servers")]
+
+
+@pytest.fixture(scope="module", params=["cluster", "redis 7.0"])
+def address(request):
+    if request.param == "cluster":
+        with redis_cluster() as servers:
+            yield "redis+cluster://" + ",".join(f"127.0.0.1:{one.port}" for one in servers)
+        return
+    binary = shutil.which("redis-server")
+    if binary is None:
+        pytest.skip("Debian's redis-server is not installed: not tested on Redis 7.0")
+    with redis_server(binary) as server:
+        yield server.url
+
+
+@pytest.fixture
+def server(address, settings):
+    """The whole app on that server; the cache stays where it is."""
+    settings.CACHES = cache_settings(address, OWN_SERVER.url)
+    flags.forget()
+    return get_redis()
+
+
+def test_sessions_and_their_index(server):
+    phone, laptop = SessionStore(), SessionStore()
+    for session in (phone, laptop):
+        session.update({SESSION_KEY: "7", "a": 1})
+        session.save()
+        session.cycle_key()
+    other = SessionStore(phone.session_key)
+    other["b"] = 2
+    other.save()
+    assert SessionStore(phone.session_key).load() == {SESSION_KEY: "7", "a": 1, "b": 2}
+    found = {device.digest for device in devices.list_devices(7)}
+    assert found == {phone.digest, laptop.digest}
+    assert devices.sign_out_all(7, keep=laptop.digest) == 1
+    with pytest.raises(UpdateError):
+        phone.save()
+    assert devices.sign_out(7, laptop.digest)
+    assert devices.list_devices(7) == []
+
+
+async def test_the_asynchronous_side(server):
+    session = SessionStore()
+    await session.aset(SESSION_KEY, "8")
+    await session.asave()
+    await session.acycle_key()
+    assert len(await devices.alist_devices(8)) == 1
+    viewers = presence.Viewers()
+    for board in ("go", "chess", "darts"):
+        viewers.join("u:8", board)
+    assert await viewers.tick() == {"go": 1, "chess": 1, "darts": 1}
+    viewers.leave("u:8", "darts")
+    await viewers.tick()
+    assert await devices.asign_out_all(8) == 1
+    await close_async_redis()
+
+
+def test_presence(server):
+    presence.touch([f"u:{number}" for number in range(3000)] + ["v:x"], "cup")
+    presence.touch(["u:1"], "league")
+    assert presence.counts(["cup", "league"]) == {"cup": 3001, "league": 1}
+    assert presence.is_online(2999, "cup")
+    presence.leave(["u:1"], "league")
+    assert len(presence.online_ids("cup", limit=5)) == 5
+
+
+def test_visits(server):
+    last = date(2026, 3, 2)
+    for back in range(2):
+        day = (last - timedelta(days=back)).isoformat()
+        members = {keys.site_visitors(day): {"a", f"b{back}"}}
+        members |= {keys.board_visitors(f"board{number}", day): {"a"} for number in range(5)}
+        visits.perform(visits._flush(members, {keys.active_accounts(day): {1, 2 + back}}))
+    assert visits.unique(days=7, last=last).count == 3
+    assert visits.unique("board3", days=2, last=last).count == 1
+    cohort = visits.retention(days=2, last=last)[0]
+    assert (cohort.active, cohort.returned[1]) == (2, 1)
+
+
+@pytest.mark.django_db
+def test_flags(server, rf):
+    Flag.objects.update_or_create(name="nearby", defaults={"state": "on"})
+    flags.publish()
+    assert flags.current()["nearby"].state == "on"
+
+
+def test_operations(server):
+    names = [fact.name for fact in redis_servers().facts]
+    assert len([name for name in names if name.endswith("Version")]) == (
+        3 if hasattr(server, "get_primaries") else 1
+    )
