@@ -1,0 +1,11 @@
+"""The product's settings for a server of its own, without a build step for static files."""
+
+from config.settings import *  # noqa: F403
+from config.settings import STORAGES, VAR_DIR
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+STORAGES = STORAGES | {
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+}
+WHITENOISE_USE_FINDERS = True
+STATIC_ROOT = VAR_DIR / "no-static-in-tests"
