@@ -226,7 +226,12 @@ def together(questions: Sequence[Generator[Any, Any, Any]]) -> Steps[list[Any]]:
             parts = list(step.steps) if isinstance(step, Batch) else [step]
             asked.append((number, len(parts) if isinstance(step, Batch) else None))
             # The engine describes its calls without knowing how they are sent.
-            steps += [part if isinstance(part, Command | Call) else Call(*part) for part in parts]
+            steps += [
+                part
+                if isinstance(part, Command | Call)
+                else Call(part.script, part.keys, part.args)
+                for part in parts
+            ]
         if not steps:
             break
         answers = iter((yield Batch(steps)))

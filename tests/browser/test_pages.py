@@ -154,7 +154,7 @@ def test_a_console_answers_in_place(person: People) -> None:
     run("add", "with 6", player_id="new", amount="5")
     run("top", "3 lines", count="3")
     run("around", "5 lines", rank="10", count="5")
-    run("set", "This field is required", player_id="", score="1")
+    run("set", "begins with https://", player_id="new", score="1", avatar="javascript:1")
     run("limit", "1 player was trimmed", limit="60")
     assert "new" in page.inner_text("#console-limit")
     run("limit", "no size limit", limit="")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
+from django.test import Client
 
 from leaderboard.models import Board, Player
 from leaderboard.services import Actor, create_board, submit_score
@@ -29,6 +30,12 @@ def make_player(username: str, **values: Any) -> User:
 
 def score(board: Board, player_id: str, value: float, **details: str) -> None:
     submit_score(board=board, player_id=player_id, score=value, details=details or None)
+
+
+@pytest.fixture
+def client() -> Client:
+    """A browser, not the Redis client that the engine's tests call by this name."""
+    return Client()
 
 
 @pytest.fixture
