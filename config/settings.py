@@ -131,8 +131,10 @@ RATE_LIMITS = {
     "api_key": "500/second by api_key, token bucket, burst 1000",
     "api_anonymous": "20/second by ip, token bucket, burst 100",
     "search": "5/second by user, gcra, burst 30",
-    # Open pages, each with one stream that renews its lease.
-    "live_stream": "200 at once by ip",
+    # Open pages. A whole school may share an address; what comes from this machine is a proxy.
+    "live_stream": (
+        "1000 at once for 10 minutes by ip, exempt network 127.0.0.0/8, exempt network ::1/128"
+    ),
     "console": "10/second by user, token bucket, burst 60",
     # What every other page has.
     "page": "50/second by ip, token bucket, burst 300",

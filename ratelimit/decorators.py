@@ -15,15 +15,25 @@ from ratelimit import answers, requests
 
 V = TypeVar("V", bound=Callable[..., Any])
 
-# The middleware leaves a view with this mark to its own limits.
-MARK = "rate_limited"
+Condition = Callable[[HttpRequest], bool]
+
+_MARK = "_rate_limit_conditions"
 
 
-def limit(name: str, *, methods: Collection[str] = ()) -> Callable[[V], V]:
+def limits_itself(view: Any, request: HttpRequest) -> bool:
+    """Whether a `@limit` of the view applies to this request."""
+    conditions: tuple[Condition, ...] = getattr(view, _MARK, ())
+    return any(applies(request) for applies in conditions)
+
+
+def limit(
+    name: str, *, methods: Collection[str] = (), when: Condition | None = None
+) -> Callable[[V], V]:
     """Charge each request to the policy `name` before the view runs; refuse it with 429.
 
-    With `methods`, only requests by these. Works on functions, coroutines, class-based views, and
-    on the operations of an API, where it stands below the route.
+    With `methods`, only requests by these; with `when`, only those for which it is true. Works on
+    functions, coroutines, class-based views, and on the operations of an API, where it stands
+    below the route.
     """
     wanted = frozenset(method.upper() for method in methods)
 
@@ -32,7 +42,7 @@ def limit(name: str, *, methods: Collection[str] = ()) -> Callable[[V], V]:
             return _decorate_class(view, decorate)
 
         def applies(request: HttpRequest) -> bool:
-            return not wanted or request.method in wanted
+            return (not wanted or request.method in wanted) and (when is None or when(request))
 
         if iscoroutinefunction(view):
 
@@ -66,7 +76,7 @@ def limit(name: str, *, methods: Collection[str] = ()) -> Callable[[V], V]:
                 return _finished(request, response)
 
             limited = sync_limited
-        setattr(limited, MARK, name)
+        setattr(limited, _MARK, (*getattr(view, _MARK, ()), applies))
         return limited
 
     return decorate

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
 from ratelimit import answers, requests
-from ratelimit.decorators import MARK
+from ratelimit.decorators import limits_itself
 
 
 def default_policy(path: str) -> str | None:
@@ -22,8 +22,8 @@ def default_policy(path: str) -> str | None:
 
 
 class RateLimitMiddleware:
-    """Stands below AuthenticationMiddleware. A view with `@limit` is left to its own policy, so
-    that no request pays for two round trips."""
+    """Stands below AuthenticationMiddleware. A request that meets a view's own `@limit` is left to
+    it, so that none pays for two round trips."""
 
     sync_capable = True
     async_capable = True
@@ -70,4 +70,4 @@ class RateLimitMiddleware:
 
 
 def _default_for(request: HttpRequest, view: Any) -> str | None:
-    return None if hasattr(view, MARK) else default_policy(request.path_info)
+    return None if limits_itself(view, request) else default_policy(request.path_info)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import ip_address
@@ -12,7 +14,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
 
-from ratelimit import answers, guard, metrics, policies, whose
+from ratelimit import answers, guard, leases, metrics, policies, whose
 from ratelimit.decision import Decision
 from ratelimit.metrics import Outcome
 from ratelimit.policy import Policy
@@ -52,16 +54,29 @@ def check(request: HttpRequest, name: str) -> Decision | None:
 async def acheck(request: HttpRequest, name: str) -> Decision | None:
     """The asynchronous twin of `check`."""
     policy = policies.get(name)
-    if _QUICK.issuperset(policy.by) and not policy.exempt.groups and isinstance(policy.cost, int):
-        question = _question(request, policy)
-    else:
-        question = await sync_to_async(_question)(request, policy)
+    question = await _aquestion(request, policy)
     if question.exempt:
         metrics.count(policy.name, question.caller, Outcome.EXEMPT)
         return None
     lease = secrets.token_hex(8) if policy.has_leases else ""
     decision = await guard.ahit(name, question.caller, question.cost, lease=lease)
     return _noted(request, question, decision, lease)
+
+
+@asynccontextmanager
+async def akept(request: HttpRequest, name: str) -> AsyncIterator[bool]:
+    """Hold a place "at once" for as long as the block lasts; false when there is none.
+
+    For what outlives a view, such as a stream; headers and the refusal are the caller's.
+    """
+    policy = policies.get(name)
+    question = await _aquestion(request, policy)
+    if question.exempt:
+        metrics.count(policy.name, question.caller, Outcome.EXEMPT)
+        yield True
+        return
+    async with leases.akept(name, question.caller) as decision:
+        yield decision.allowed
 
 
 def decisions(request: HttpRequest) -> list[Decision]:
@@ -105,6 +120,12 @@ def _question(request: HttpRequest, policy: Policy) -> _Question:
         cost = max(1, import_string(policy.cost)(request))
     exempt = bool(policy.exempt) and _is_exempt(request, policy)
     return _Question(whose.of(request, policy.by), cost, exempt)
+
+
+async def _aquestion(request: HttpRequest, policy: Policy) -> _Question:
+    if _QUICK.issuperset(policy.by) and not policy.exempt.groups and isinstance(policy.cost, int):
+        return _question(request, policy)
+    return await sync_to_async(_question)(request, policy)
 
 
 def _is_exempt(request: HttpRequest, policy: Policy) -> bool:

@@ -29,6 +29,7 @@ from leaderboard.live.boards import watch_page
 from leaderboard.live.hub import Watch, get_hub
 from leaderboard.models import Board
 from leaderboard.selectors.people import player_id_of
+from ratelimit import requests as limited_requests
 from sessions_app import presence
 from sessions_app.backend import SessionStore
 
@@ -54,20 +55,22 @@ class LiveLane:
         if match is None or scope["method"] != "GET":
             await self.application(scope, receive, send)
             return
-        try:
-            watch = await sync_to_async(admit)(scope, match["slug"])
-        except OUTAGE_ERRORS:
-            await _send_outage(send)
-            return
-        if watch is None:
-            await self.application(scope, receive, send)
-            return
-        await serve(watch, receive, send)
+        request = ASGIRequest(scope, BytesIO())
+        async with limited_requests.akept(request, "live_stream") as has_place:
+            if has_place:
+                try:
+                    watch = await sync_to_async(admit)(request, match["slug"])
+                except OUTAGE_ERRORS:
+                    await _send_outage(send)
+                    return
+                if watch is not None:
+                    await serve(watch, receive, send)
+                    return
+        await self.application(scope, receive, send)
 
 
-def admit(scope: Any, slug: str) -> Watch | None:
+def admit(request: ASGIRequest, slug: str) -> Watch | None:
     """The same questions as the page's: which board, may this person see it, is the view kept?"""
-    request = ASGIRequest(scope, BytesIO())
     try:
         session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
         request.session = session

@@ -21,6 +21,7 @@ from leaderboard.presentation import Line
 from leaderboard.selectors import people, standings
 from leaderboard.selectors.standings import Mine, Standings
 from leaderboard.views.home import season_name
+from ratelimit.decorators import limit
 from sessions_app import presence, visits
 
 LONGEST_SEARCH = 100
@@ -61,7 +62,12 @@ def find_board(request: HttpRequest, slug: str) -> Board:
         raise Http404(str(error)) from error
 
 
+def searches(request: HttpRequest) -> bool:
+    return bool(request.GET.get("q"))
+
+
 @require_safe
+@limit("search", when=searches)
 def board_page(request: HttpRequest, slug: str) -> HttpResponse:
     board = find_board(request, slug)
     window = request.GET.get("window", "")
@@ -227,6 +233,7 @@ def _whole(text: str) -> int:
 
 
 @require_safe
+@limit("live_stream")
 def live_board(request: HttpRequest, slug: str) -> HttpResponse:
     """The address of the stream. Streams are served before Django (`leaderboard.live.lane`); what
     arrives here was refused there."""

@@ -15,7 +15,8 @@ from config.streams import streamed
 from leaderboard import exchange, presentation, selectors
 from leaderboard.models import Board, Season
 from leaderboard.presentation import Line
-from leaderboard.views.board import find_board
+from leaderboard.views.board import find_board, searches
+from ratelimit.decorators import limit
 
 LONGEST_SEARCH = 100
 SEASONS_PER_PAGE = 50
@@ -40,6 +41,7 @@ def seasons(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
+@limit("search", when=searches)
 def season(request: HttpRequest, slug: str, number: int) -> HttpResponseBase:
     board = find_board(request, slug)
     query = request.GET.get("q", "").strip()[:LONGEST_SEARCH].replace("\0", "")

@@ -58,6 +58,12 @@ def test_only_the_named_methods_are_counted(client):
     assert [client.post("/post/").status_code for _ in range(3)] == [200, 200, 429]
 
 
+def test_only_requests_of_a_kind_are_counted(client):
+    assert [client.get("/search/").status_code for _ in range(4)] == [200] * 4
+    assert [client.get("/search/?q=ada").status_code for _ in range(3)] == [200, 200, 429]
+    assert client.get("/search/").status_code == 200
+
+
 def test_two_policies_both_show_in_the_headers(client):
     response = client.get("/twice/")
     assert response["RateLimit-Policy"] == (

@@ -50,6 +50,13 @@ def test_a_view_with_a_policy_is_left_to_it(client):
     assert response["RateLimit-Policy"] == '"two";q=2;w=3600'
 
 
+def test_a_request_that_its_policy_does_not_mean_has_that_of_the_prefix(client):
+    assert client.get("/post/")["RateLimit-Policy"] == '"page";q=2;w=3600'
+    assert client.post("/post/")["RateLimit-Policy"] == '"two";q=2;w=3600'
+    assert client.get("/search/?q=x")["RateLimit-Policy"] == '"two";q=2;w=3600'
+    assert client.get("/search/")["RateLimit-Policy"] == '"page";q=2;w=3600'
+
+
 def test_callers_are_told_apart_by_address(client):
     assert statuses(client, "/plain/", REMOTE_ADDR="203.0.113.1") == [200, 200, 429]
     assert statuses(client, "/plain/", REMOTE_ADDR="203.0.113.2") == [200, 200, 429]

@@ -30,6 +30,11 @@ def post_only(request):
     return HttpResponse("ok")
 
 
+@limit("two", when=lambda request: "q" in request.GET)
+def search(request):
+    return HttpResponse("ok")
+
+
 @limit("two")
 class ClassView(View):
     def get(self, request):
@@ -75,6 +80,7 @@ urlpatterns = [
     path("sync/", sync_view),
     path("async/", async_view),
     path("post/", post_only),
+    path("search/", search),
     path("class/", ClassView.as_view()),
     path("async-class/", AsyncClassView.as_view()),
     path("twice/", twice),
