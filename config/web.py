@@ -15,10 +15,12 @@ from config.processes import exit_with_parent
 PLACES = 20_000
 
 
-def serve(host: str, port: int, processes: int) -> None:
+def serve(
+    host: str, port: int, processes: int, application: str = "config.asgi:application"
+) -> None:
     exit_with_parent()
     Granian(
-        "config.asgi:application",
+        application,
         address=host,
         port=port,
         interface=Interfaces.ASGINL,  # Django knows no lifespan

@@ -34,31 +34,41 @@ class Gather(Generic[Item]):
         self._abreast = abreast
         self._most = most
         self._waiting: list[tuple[Item, asyncio.Future[Any]]] = []
-        self._flights: set[asyncio.Task[None]] = set()
+        self._departing = False  # a flight is about to take all who wait
+        self._under_way: set[asyncio.Task[None]] = set()
 
     def add(self, item: Item) -> asyncio.Future[Any]:
         """Take a seat; the future has the result."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         self._waiting.append((item, future))
-        if len(self._flights) < self._abreast and len(self._waiting) == 1:
-            flight = loop.create_task(self._flights_until_empty())
-            self._flights.add(flight)
-            flight.add_done_callback(self._flights.discard)
+        if not self._departing and len(self._under_way) < self._abreast:
+            self._departing = True
+            self._under_way.add(loop.create_task(self._fly_until_empty()))
         return future
 
-    async def _flights_until_empty(self) -> None:
-        while self._waiting:
-            seats = self._waiting[: self._most]
-            self._waiting = self._waiting[self._most :]
-            try:
-                results = await self._fly([item for item, _ in seats])
-            except Exception as error:
-                results = [error] * len(seats)
-            for (_, future), result in zip(seats, results, strict=True):
-                if future.done():  # the caller has gone
-                    continue
-                if isinstance(result, Exception):
-                    future.set_exception(result)
-                else:
-                    future.set_result(result)
+    async def _fly_until_empty(self) -> None:
+        this = asyncio.current_task()
+        assert this is not None
+        try:
+            self._departing = False
+            while self._waiting:
+                seats = self._waiting[: self._most]
+                self._waiting = self._waiting[self._most :]
+                await self._take_off(seats)
+        finally:
+            # In the same step as the last look at who waits: nobody is left behind between them.
+            self._under_way.discard(this)
+
+    async def _take_off(self, seats: Sequence[tuple[Item, asyncio.Future[Any]]]) -> None:
+        try:
+            results = await self._fly([item for item, _ in seats])
+        except Exception as error:
+            results = [error] * len(seats)
+        for (_, future), result in zip(seats, results, strict=True):
+            if future.done():  # the caller has gone
+                continue
+            if isinstance(result, Exception):
+                future.set_exception(result)
+            else:
+                future.set_result(result)

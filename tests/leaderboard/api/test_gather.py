@@ -93,3 +93,18 @@ async def test_two_flights_abreast():
     assert recorder.flights == [[1], [2]]
     recorder.go.set()
     assert await asyncio.gather(*calls) == [2, 4, 6]
+
+
+async def test_whoever_comes_as_a_flight_ends_is_not_left_behind():
+    recorder = Recorder()
+    gather = Gather(recorder.fly, abreast=2)
+
+    async def one_after_another(number):
+        for step in range(50):
+            assert await gather.add(step) == step * 2
+            if (number + step) % 3 == 0:
+                await asyncio.sleep(0)
+
+    async with asyncio.timeout(10):
+        await asyncio.gather(*[one_after_another(number) for number in range(7)])
+    assert sum(len(flight) for flight in recorder.flights) == 350

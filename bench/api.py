@@ -1,0 +1,244 @@
+"""The API against a bare ASGI function on the same server: 2 processes, 64 connections."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.harness import Report, duration, own_server
+from bench.load import Generator, Load, Request, http
+from tests.servers import free_port, wait_for
+
+ROOT = Path(__file__).resolve().parent.parent
+PLAYERS = 100_000
+CONNECTIONS = 64
+PROCESSES = 2
+ROUNDS = 7
+ROUND_SECONDS = 1.0
+BULK = 1000
+
+_SETUP = f"""
+import os, json, django
+os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+django.setup()
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+from leaderboard import services
+from leaderboard.models import ApiKey
+board = services.create_board(
+    actor=services.Actor("bench"), slug="bench", name="Bench", windows=["day", "week"],
+    ties="earliest", operator="set",
+)
+Row = services.scores.Submission
+names = ("name", "country", "avatar")
+for start in range(0, {PLAYERS}, 10000):
+    services.submit_scores(board=board, rows=[
+        Row(f"player-{{n}}", float(n % 5000), metadata=dict(name=f"Player {{n}}", country="DE",
+            avatar="fox"))
+        for n in range(start, start + 10000)
+    ])
+token = ApiKey.make("bench", ["read", "submit"], all_boards=True,
+                    rate="100000000/second, token bucket")[1]
+print(json.dumps([token, board.engine(1).rules.flags]))
+"""
+
+
+@contextlib.contextmanager
+def serving(application: str, environment: dict[str, str]) -> Iterator[int]:
+    port = free_port()
+    code = f"from config.web import serve; serve('127.0.0.1', {port}, {PROCESSES}, {application!r})"
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment)
+    try:
+        wait_for(lambda: _listens(port))
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _listens(port: int) -> bool:
+    import socket
+
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
+
+
+class Contest:
+    """Two servers, one of them under load at a time, in turn."""
+
+    def __init__(self, ours: int, bare: int) -> None:
+        self.ours = Generator(ours, CONNECTIONS)
+        self.bare = Generator(bare, CONNECTIONS)
+
+    def run(self, ours: Request, bare: Request) -> tuple[list[Load], list[Load]]:
+        for generator, request in ((self.ours, ours), (self.bare, bare)):
+            generator.run(request, 0.5)  # warm
+        results: tuple[list[Load], list[Load]] = ([], [])
+        for number in range(ROUNDS):
+            turns = [(0, self.ours, ours), (1, self.bare, bare)]
+            for place, generator, request in turns if number % 2 else reversed(turns):
+                results[place].append(generator.run(request, ROUND_SECONDS))
+        return results
+
+
+def run(report: Report) -> None:
+    with tempfile.TemporaryDirectory() as folder, own_server(pin=False) as server:
+        environment = os.environ | {
+            "REDIS_URL": server.url,
+            "VAR_DIR": folder,
+            "LOG_LEVEL": "WARNING",
+            "DATABASE_URL": "",
+            "DEBUG": "",
+        }
+        made = subprocess.run(
+            [sys.executable, "-c", _SETUP],
+            cwd=ROOT,
+            env=environment,
+            check=True,
+            stdout=subprocess.PIPE,
+        )
+        token, flags = json.loads(made.stdout.splitlines()[-1])
+        environment["BENCH_FLAGS"] = flags
+        with (
+            serving("config.asgi:application", environment) as ours,
+            serving("bench.bare:application", environment) as bare,
+        ):
+            _measure(report, Contest(ours, bare), token)
+
+
+def _measure(report: Report, contest: Contest, token: str) -> None:
+    key = f"Bearer {token}"
+    numbers = itertools.count()
+    board = "/api/v1/boards/bench"
+    chance = random.Random(1)
+
+    def score() -> bytes:
+        return b'{"player":"player-%d","score":%d}' % (
+            chance.randrange(PLAYERS),
+            chance.randrange(10_000),
+        )
+
+    def submit() -> bytes:
+        return http("POST", f"{board}/scores", score(), Authorization=key)
+
+    def submit_once() -> bytes:
+        return http(
+            "POST",
+            f"{board}/scores",
+            score(),
+            Authorization=key,
+            Idempotency_Key=f"key-{next(numbers)}",
+        )
+
+    def bare_submit() -> bytes:
+        return http("POST", "/score", score())
+
+    def around() -> bytes:
+        return http(
+            "GET",
+            f"{board}/entries/around/player-{chance.randrange(PLAYERS)}",
+            Authorization=key,
+        )
+
+    def bare_around() -> bytes:
+        return http("GET", f"/around/player-{chance.randrange(PLAYERS)}")
+
+    top = http("GET", f"{board}/entries?limit=100", Authorization=key)
+    bare_top = http("GET", "/entries")
+    rows = []
+    for what, ours, bare, least in (
+        ("POST scores", submit, bare_submit, 1.0),
+        ("POST scores, idempotency key each", submit_once, bare_submit, 0.8),
+    ):
+        rows.append(_row(report, what, contest.run(ours, bare), least))
+    single = contest.run(submit, bare_submit)[0]
+    with _scores_arriving(contest.ours, token):
+        found = contest.run(lambda: top, lambda: bare_top)
+    rows.append(_row(report, "GET entries?limit=100, 100 scores/s", found, 3.0))
+    rows.append(_row(report, "GET around, random players", contest.run(around, bare_around), 0.9))
+    report.table(["request", "ours/s", "p50", "p99", "bare/s", "p50", "p99", "ratio"], rows)
+    _bulk(report, contest, key, single)
+
+
+def _row(report: Report, what: str, found: tuple[list[Load], list[Load]], least: float) -> list:
+    ours, bare = found
+    refused = sum(load.refused for load in ours)
+    if refused:
+        report.line(f"{what}: {refused} answers were not 200!")
+    pairs = zip(ours, bare, strict=True)
+    ratio = statistics.median(one.per_second / other.per_second for one, other in pairs)
+    cells = [what]
+    for loads in found:
+        cells += [
+            f"{statistics.median(load.per_second for load in loads):,.0f}",
+            duration(statistics.median(load.percentile(50) for load in loads)),
+            duration(statistics.median(load.percentile(99) for load in loads)),
+        ]
+    return [*cells, report.verdict(what, ratio, at_least=least)]
+
+
+@contextlib.contextmanager
+def _scores_arriving(generator: Generator, token: str, rate: int = 100) -> Iterator[None]:
+    """Somebody else submits, steadily, while the block runs."""
+    import socket
+
+    stop = threading.Event()
+    port = generator.connections[0].socket.getpeername()[1]
+    chance = random.Random(2)
+
+    def submit() -> None:
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            begin, sent = time.perf_counter(), 0
+            while not stop.is_set():
+                body = b'{"player":"player-%d","score":1}' % chance.randrange(PLAYERS)
+                path = "/api/v1/boards/bench/scores"
+                connection.sendall(http("POST", path, body, Authorization=f"Bearer {token}"))
+                connection.recv(65536)
+                sent += 1
+                time.sleep(max(0.0, begin + sent / rate - time.perf_counter()))
+
+    thread = threading.Thread(target=submit)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _bulk(report: Report, contest: Contest, key: str, single: list[Load]) -> None:
+    chance = random.Random(3)
+    body = json.dumps(
+        [
+            {"player": f"player-{chance.randrange(PLAYERS)}", "score": chance.randrange(10_000)}
+            for _ in range(BULK)
+        ]
+    ).encode()
+    request = http("POST", "/api/v1/boards/bench/scores/bulk", body, Authorization=key)
+    loads = [contest.ours.run(lambda: request, ROUND_SECONDS * 2) for _ in range(3)]
+    rows_per_second = statistics.median(load.per_second * BULK for load in loads)
+    ratio = rows_per_second / statistics.median(load.per_second for load in single)
+    report.table(
+        ["request", "rows/s", "p50", "p99", "times POST scores"],
+        [
+            [
+                "POST scores/bulk of 1,000",
+                f"{rows_per_second:,.0f}",
+                duration(statistics.median(load.percentile(50) for load in loads)),
+                duration(statistics.median(load.percentile(99) for load in loads)),
+                report.verdict("POST scores/bulk, rows per second", ratio, at_least=10),
+            ]
+        ],
+    )
