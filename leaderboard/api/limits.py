@@ -55,6 +55,22 @@ async def _charge_many(caller: Caller, count: int) -> list[Decision]:
     return [await acharge(caller) for _ in range(count)]
 
 
+class Shown:
+    """The headers of decisions, written once for all calls of a flight that share one."""
+
+    def __init__(self) -> None:
+        self._headers: dict[int, list[tuple[bytes, bytes]]] = {}
+
+    def __call__(self, decision: Decision) -> list[tuple[bytes, bytes]]:
+        found = self._headers.get(id(decision))
+        if found is None:
+            found = self._headers[id(decision)] = [
+                (name.lower().encode(), value.encode())
+                for name, value in headers.values([decision]).items()
+            ]
+        return found
+
+
 def refusal(decision: Decision) -> ApiError:
     """429, or 503 when Redis is away and the policy is closed then."""
     values = headers.values([decision])

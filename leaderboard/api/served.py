@@ -28,7 +28,7 @@ async def by_the_lane(request: HttpRequest, operation: Any, *, write: bool = Fal
             name.lower().encode(): value.encode("latin-1", "replace")
             for name, value in request.headers.items()
         },
-        whose.client_ip(request),
+        lambda: whose.client_ip(request),
     )
     try:
         answer = await respond(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
@@ -86,6 +86,7 @@ class FastLane:
 
     def __init__(self, application: Any) -> None:
         self.application = application
+        self._has_origins = bool(settings.API_ORIGINS)  # settings are slow to ask
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http" or not scope["path"].startswith("/api/"):
@@ -97,10 +98,18 @@ class FastLane:
             read, write = find(scope["method"], segments)
             headers = dict(scope["headers"])
             if (read or write) and _is_ours(headers, scope["scheme"]):
-                request = _request(scope, path, segments, headers)
+                query = scope["query_string"]
+                request = Request(
+                    scope["method"],
+                    segments,
+                    path + b"?" + query if query else path,
+                    query,
+                    headers,
+                    partial(_address, scope),
+                )
                 answer = await self._answer(scope, receive, request, read, write)
                 if answer is not None:
-                    await _send(send, answer, headers)
+                    await self._send(send, answer, headers)
                 return
             if b"%2F" in path or b"%2f" in path:
                 # Django would take a slash inside a name for one between two names.
@@ -119,6 +128,19 @@ class FastLane:
             if scope.get(BODY_TOO_LARGE):
                 return problem_answer(body_too_large())
         return await respond(lane(), request, read, write, body)
+
+    async def _send(self, send: Any, answer: Answer, headers: dict[bytes, bytes]) -> None:
+        out: Headers = answer.headers
+        out.append((b"x-content-type-options", b"nosniff"))
+        if self._has_origins:
+            origin = headers.get(b"origin")
+            out += encoded_headers(
+                answers.origin_headers(None if origin is None else origin.decode("latin-1"))
+            )
+        if answer.status != 304:
+            out.append((b"content-length", str(len(answer.body)).encode()))
+        await send({"type": "http.response.start", "status": answer.status, "headers": out})
+        await send({"type": "http.response.body", "body": answer.body, "more_body": False})
 
 
 async def respond(
@@ -152,23 +174,10 @@ async def _charged(request: Request, error: ApiError) -> ApiError:
     return error if decision.allowed else limits.refusal(decision)
 
 
-def _request(
-    scope: Any, path: bytes, segments: list[bytes], headers: dict[bytes, bytes]
-) -> Request:
-    query: bytes = scope["query_string"]
+def _address(scope: Any) -> str:
     peer = scope.get("client") or ("", 0)
-    forwarded = ""
-    if settings.TRUSTED_PROXIES:
-        values = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
-        forwarded = b",".join(values).decode("latin-1")
-    return Request(
-        scope["method"],
-        segments,
-        path + b"?" + query if query else path,
-        query,
-        headers,
-        whose.client_address(peer[0], forwarded),
-    )
+    values = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+    return whose.client_address(peer[0], b",".join(values).decode("latin-1"))
 
 
 def _is_ours(headers: dict[bytes, bytes], scheme: str) -> bool:
@@ -201,17 +210,3 @@ async def _body(receive: Any) -> bytes | None:
             return None
         parts.append(message.get("body", b""))
     return b"".join(parts)
-
-
-async def _send(send: Any, answer: Answer, headers: dict[bytes, bytes]) -> None:
-    out: Headers = answer.headers
-    out.append((b"x-content-type-options", b"nosniff"))
-    if settings.API_ORIGINS:
-        origin = headers.get(b"origin")
-        out += encoded_headers(
-            answers.origin_headers(None if origin is None else origin.decode("latin-1"))
-        )
-    if answer.status != 304:
-        out.append((b"content-length", str(len(answer.body)).encode()))
-    await send({"type": "http.response.start", "status": answer.status, "headers": out})
-    await send({"type": "http.response.body", "body": answer.body, "more_body": False})

@@ -50,10 +50,12 @@ class Cards:
         self._cards: dict[str, Card] = {}
         self._loading: dict[str, asyncio.Future[Board | None]] = {}
 
-    async def get(self, slug: str) -> Card:
+    def fresh(self, slug: str) -> Card | None:
+        """The card, when it was looked up a moment ago."""
         card = self._cards.get(slug)
-        if card is not None and self._clock() < card.until:
-            return card
+        return card if card is not None and self._clock() < card.until else None
+
+    async def get(self, slug: str) -> Card:
         asked = self._clock()
         board = await self._load(slug)
         if board is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import unquote_to_bytes
 
 from leaderboard.api import answers
@@ -19,7 +20,7 @@ class Request:
     that an id may hold a slash."""
 
     __slots__ = (
-        "address",
+        "_address",
         "caller",
         "charged",
         "headers",
@@ -36,16 +37,21 @@ class Request:
         target: bytes,
         query: bytes,
         headers: dict[bytes, bytes],
-        address: str,
+        address: Callable[[], str],
     ) -> None:
         self.method = method
         self.segments = segments
         self.target = target  # path and query as sent: names a read
         self.query = query
         self.headers = headers
-        self.address = address
+        self._address = address
         self.caller: Caller | None = None  # as soon as it is known
         self.charged = False  # its limits have been asked
+
+    @property
+    def address(self) -> str:
+        """The client's; worked out only for those without a key."""
+        return self._address()
 
     def header(self, name: bytes) -> str:
         return self.headers.get(name, b"").decode("latin-1")

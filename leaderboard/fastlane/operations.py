@@ -24,8 +24,6 @@ from leaderboard.fastlane.gather import Gather
 from leaderboard.fastlane.http import Answer, Headers, Request, decoded
 from leaderboard.fastlane.reads import Kept, Place, Read, Reads
 from leaderboard.fastlane.scores import Once, Scores, Seat
-from ratelimit import headers as limit_headers
-from ratelimit.decision import Decision
 
 Q = TypeVar("Q", bound=Schema)
 
@@ -65,7 +63,8 @@ async def admitted(lane: Lane, request: Request, scope: str) -> tuple[Caller, Ca
     callers.check(caller)
     if scope != callers.READ:
         callers.check_scope(caller, scope)
-    card = await lane.cards.get(decoded(request.segments[0], "board"))
+    slug = decoded(request.segments[0], "board")
+    card = lane.cards.fresh(slug) or await lane.cards.get(slug)
     callers.check_board(caller, card.board, scope)
     return caller, card
 
@@ -79,8 +78,8 @@ async def submit_score(lane: Lane, request: Request, body: bytes) -> Answer:
     score = bodies.read_score(body)
     submission = score.submission(once.key if once else None, caller.source)
     request.charged = True
-    decision, result = await lane.submitting(card).add(Seat(caller, submission, once))
-    return _written(scores.shown(result), decision, replayed=result.replayed)
+    standing, result = await lane.submitting(card).add(Seat(caller, submission, once))
+    return _written(scores.shown(result), standing, replayed=result.replayed)
 
 
 async def submit_scores(lane: Lane, request: Request, body: bytes) -> Answer:
@@ -92,10 +91,10 @@ async def submit_scores(lane: Lane, request: Request, body: bytes) -> Answer:
     if atomic not in ("true", "false"):
         raise ApiError(422, "invalid_value", "Expected true or false.", field="atomic")
     request.charged = True
-    decision, answer, replayed = await scores.submit_rows(
+    standing, answer, replayed = await scores.submit_rows(
         card, caller, rows, once, all_or_nothing=atomic == "true"
     )
-    return _written(answer, decision, replayed=replayed)
+    return _written(answer, standing, replayed=replayed)
 
 
 def _once(request: Request, caller: Caller, body: bytes) -> Once | None:
@@ -105,9 +104,8 @@ def _once(request: Request, caller: Caller, body: bytes) -> Once | None:
     return Once.of(caller, idempotency.checked(key.decode("latin-1")), request.target, body)
 
 
-def _written(value: dict[str, Any], decision: Decision, *, replayed: bool) -> Answer:
-    headers = [JSON, NO_STORE]
-    add_limits(headers, decision)
+def _written(value: dict[str, Any], standing: Headers, *, replayed: bool) -> Answer:
+    headers = [JSON, NO_STORE, *standing]
     if replayed:
         headers.append((b"idempotency-replayed", b"true"))
     return Answer(200, headers, answers.encode_json(value))
@@ -182,9 +180,8 @@ async def read_player(lane: Lane, request: Request) -> Answer:
 
 async def _read(lane: Lane, request: Request, caller: Caller, read: Read) -> Answer:
     request.charged = True
-    decision, kept = await lane.reading.add((caller, read))
-    headers: Headers = [REVALIDATE, VARY, (b"etag", kept.etag.encode())]
-    add_limits(headers, decision)
+    standing, kept = await lane.reading.add((caller, read))
+    headers: Headers = [REVALIDATE, VARY, (b"etag", kept.etag.encode()), *standing]
     wanted = request.headers.get(b"if-none-match")
     if wanted is not None and answers.matches(wanted.decode("latin-1"), kept.etag):
         return Answer(304, headers, b"")
@@ -226,8 +223,3 @@ def read_cursor(text: str) -> int:
         raise ApiError(
             422, "invalid_cursor", "Take the cursor from `next` of another page.", field="cursor"
         ) from None
-
-
-def add_limits(headers: Headers, decision: Decision) -> None:
-    for name, value in limit_headers.values([decision]).items():
-        headers.append((name.lower().encode(), value.encode()))

@@ -22,7 +22,6 @@ from leaderboard.engine.together import Question, ask_together, season, sequence
 from leaderboard.engine.windows import period_at
 from leaderboard.fastlane.boards import Card
 from leaderboard.fastlane.errors import as_api_error
-from ratelimit.decision import Decision
 
 MOST_KEPT = 2_000
 LARGEST_KEPT = 64 * 1024 * 1024  # bytes, all answers of a process
@@ -110,15 +109,22 @@ class Reads:
         self.store = Store()
 
     async def fly(self, seats: Sequence[tuple[Caller, Read]]) -> list[Any]:
-        """For each caller its decision and the answer, or the error."""
+        """For each caller how its limits stand and the answer, or the error."""
         decisions, found = await asyncio.gather(
             limits.charge_together([caller for caller, _ in seats]),
             self._answer({read.target: read for _, read in seats}),
         )
-        return [
-            limits.refusal(decision) if not decision.allowed else _with(decision, found[target])
-            for decision, (_, (target, *_)) in zip(decisions, seats, strict=True)
-        ]
+        standing = limits.Shown()
+        results: list[Any] = []
+        for decision, (_, read) in zip(decisions, seats, strict=True):
+            result = found[read.target]
+            if not decision.allowed:
+                results.append(limits.refusal(decision))
+            elif isinstance(result, Exception):
+                results.append(result)
+            else:
+                results.append((standing(decision), result))
+        return results
 
     async def _answer(self, reads: dict[bytes, Read]) -> dict[bytes, Kept | Exception]:
         client = get_async_redis()
@@ -190,10 +196,6 @@ class Reads:
         )
         self.store.put(read.target, kept)
         return kept
-
-
-def _with(decision: Decision, result: Kept | Exception) -> Any:
-    return result if isinstance(result, Exception) else (decision, result)
 
 
 class _Batch:

@@ -17,9 +17,9 @@ from leaderboard.engine import RowsRefusedError, Submission
 from leaderboard.fastlane.boards import Card
 from leaderboard.fastlane.bodies import Row, ScoreIn
 from leaderboard.fastlane.errors import as_api_error, row_error
+from leaderboard.fastlane.http import Headers
 from leaderboard.models import Board
 from leaderboard.services.scores import ScoreResult, asubmit_scores
-from ratelimit.decision import Decision
 
 
 class Once(NamedTuple):
@@ -46,12 +46,13 @@ class Scores:
         self.card: Card | None = None  # the newest; a flight takes it as it leaves
 
     async def fly(self, seats: Sequence[Seat]) -> list[Any]:
-        """For each seat its decision and result, or its error."""
+        """For each seat how its limits stand and the result, or its error."""
         assert self.card is not None
         board = self.card.board
         decisions, clashes = await asyncio.gather(
             limits.charge_together([seat.caller for seat in seats]), _note(board, seats)
         )
+        standing = limits.Shown()
         results: list[Any] = [None] * len(seats)
         going: list[int] = []
         for number, (decision, clash) in enumerate(zip(decisions, clashes, strict=True)):
@@ -68,7 +69,7 @@ class Scores:
                 if isinstance(result, Exception):
                     results[number] = as_api_error(result)
                 else:
-                    results[number] = (decisions[number], result)
+                    results[number] = (standing(decisions[number]), result)
         return results
 
 
@@ -99,8 +100,8 @@ async def _note(board: Board, seats: Sequence[Seat]) -> list[bool]:
 
 async def submit_rows(
     card: Card, caller: Caller, rows: Sequence[Row], once: Once | None, *, all_or_nothing: bool
-) -> tuple[Decision, dict[str, Any], bool]:
-    """A bulk submission: its decision, the answer, and whether all of it was a replay."""
+) -> tuple[Headers, dict[str, Any], bool]:
+    """A bulk submission: how its limits stand, the answer, and whether all of it was a replay."""
     board = card.board
     decision = await limits.acharge(caller, limits.bulk_cost(len(rows)))
     if not decision.allowed:
@@ -134,7 +135,7 @@ async def submit_rows(
             replayed += result.replayed
             results[number] = shown(result)
     answer = {"accepted": accepted, "refused": len(rows) - accepted, "results": results}
-    return decision, answer, bool(accepted) and replayed == accepted
+    return limits.Shown()(decision), answer, bool(accepted) and replayed == accepted
 
 
 def _refuse_all(errors: dict[int, Any], count: int) -> None:
