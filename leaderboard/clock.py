@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from config.locks import LockTakenError
 from config.redis import get_redis
-from leaderboard import archive, keys, pointer, rebuild
+from leaderboard import archive, keys, nearby, pointer, rebuild
 from leaderboard.models import Board, ScoreEvent, Season
 from leaderboard.pointer import CLOSED, PAUSED, Pointer
 from leaderboard.services import moderation, seasons
@@ -106,8 +106,10 @@ def archive_waiting() -> int:
 
 
 def sweep() -> None:
-    """Lift restrictions whose time is over, and forget single scores that are kept no longer."""
+    """Lift restrictions whose time is over; forget places and scores that are kept no longer."""
     moderation.lift_expired()
+    for board in Board.objects.all():
+        nearby.sweep(board)
     for board in Board.objects.filter(history_days__isnull=False):
         forget_old_events(board)
 

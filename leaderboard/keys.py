@@ -139,6 +139,20 @@ def once(board: str, id_length: int | str, user_id: str, idempotency_key: str) -
     return f"{board}:once:{id_length}:{user_id}:{idempotency_key}"
 
 
+def places(board: str) -> str:
+    """sorted set: places that players shared, as a geo set, rounded to a kilometre; TTL 30 days
+    after the last; written by nearby.
+    """
+    return f"{board}:geo"
+
+
+def places_shared(board: str) -> str:
+    """sorted set: player id → when the place was shared, in seconds; TTL 30 days after the last;
+    written by nearby.
+    """
+    return f"{board}:geo:at"
+
+
 def request(board: str, caller_and_key: str) -> str:
     """string: the fingerprint of the API request with this Idempotency-Key, and its answer where
     the engine does not keep it; TTL one day; written by the API.

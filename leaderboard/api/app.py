@@ -16,7 +16,7 @@ from config.views import service_unavailable
 from leaderboard.api import answers, codecs, document
 from leaderboard.api.errors import ApiError
 from leaderboard.api.requests import NotModifiedError
-from leaderboard.api.routes import boards, entries, players, scores, seasons
+from leaderboard.api.routes import boards, entries, live, places, players, scores, seasons
 from leaderboard.api.validation import invalid_query
 from leaderboard.engine import LeaderboardError
 from leaderboard.fastlane.errors import as_api_error
@@ -45,7 +45,10 @@ api = Api(
     docs=Swagger(settings={"validatorUrl": None, "tryItOutEnabled": True}),
     parser=StrictParser(),
 )
-for router in (boards, entries, players, scores, seasons):
+for router in (boards, entries, places, players, scores, seasons, live):
+    for view in router.router.path_operations.values():
+        for operation in view.operations:
+            operation.exclude_unset = True  # as the fast lane leaves out what a board has not
     api.add_router("", router.router)
 
 

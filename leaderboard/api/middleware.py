@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 
+from config.views import error_response
 from leaderboard.api import answers
 
 ETAG = "_api_etag"
@@ -25,6 +26,15 @@ class ApiMiddleware(MiddlewareMixin):
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if not request.path.startswith("/api/"):
             return response
+        if isinstance(response, HttpResponseNotAllowed):
+            # Ninja says so in words of its own.
+            response = error_response(
+                request,
+                405,
+                "method_not_allowed",
+                f"This address does not take {request.method} requests.",
+                Allow=response["Allow"],
+            )
         for name, value in answers.origin_headers(request.headers.get("Origin")).items():
             if name == "Vary":
                 patch_vary_headers(response, [value])

@@ -29,6 +29,10 @@ class ViewQuery(Schema):
     )
 
 
+class LiveQuery(Schema):
+    window: Window = Field(default="season", description="The season, or a window of the board.")
+
+
 class PageQuery(ViewQuery):
     offset: int = Field(default=0, ge=0, le=LAST_OFFSET, description="Entries to skip.")
     limit: int = Field(default=100, ge=1, le=MOST_ENTRIES)
@@ -108,13 +112,6 @@ class CloseIn(Schema):
         default=None,
         description="Begin the next season at once; by default as the board's schedule says.",
     )
-
-
-class ResetIn(Schema):
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"example": {"reason": "New rules."}}
-    )
-    reason: str = Field(default="", max_length=500)
 
 
 class LocationIn(Schema):

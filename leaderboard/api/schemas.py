@@ -246,26 +246,29 @@ class SeasonNow(Schema):
     closes: datetime | None
 
 
+BOARD = {
+    "slug": "summer-cup",
+    "name": "Summer Cup",
+    "description": "The one that counts.",
+    "visibility": "public",
+    "order": "desc",
+    "operator": "best",
+    "ties": "earliest",
+    "ranking": "ordinal",
+    "subscore": None,
+    "max_entries": None,
+    "lowest_score": 0.0,
+    "highest_score": None,
+    "largest_step": None,
+    "windows": ["day", "week"],
+    "groups": ["country"],
+    "time_zone": "Europe/Berlin",
+    "unit": "pts",
+}
+
+
 class BoardOut(Schema):
-    model_config = example(
-        slug="summer-cup",
-        name="Summer Cup",
-        description="The one that counts.",
-        visibility="public",
-        order="desc",
-        operator="best",
-        ties="earliest",
-        ranking="ordinal",
-        subscore=None,
-        max_entries=None,
-        lowest_score=0.0,
-        highest_score=None,
-        largest_step=None,
-        windows=["day", "week"],
-        groups=["country"],
-        time_zone="Europe/Berlin",
-        unit="pts",
-    )
+    model_config = example(**BOARD)
     slug: str
     name: str
     description: str
@@ -286,21 +289,17 @@ class BoardOut(Schema):
 
 
 class BoardNow(BoardOut):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {
-                **BoardOut.model_config["json_schema_extra"]["example"],  # type: ignore[index,dict-item]
-                "season": {
-                    "number": 3,
-                    "state": "open",
-                    "opens": "2026-11-01T00:00:00Z",
-                    "closes": None,
-                },
-                "size": 1200,
-                "online": 17,
-                "sequence": 4182,
-            }
-        }
+    model_config = example(
+        **BOARD,
+        season={
+            "number": 3,
+            "state": "open",
+            "opens": "2026-11-01T00:00:00Z",
+            "closes": None,
+        },
+        size=1200,
+        online=17,
+        sequence=4182,
     )
     season: SeasonNow | None
     size: int
@@ -309,18 +308,22 @@ class BoardNow(BoardOut):
 
 
 class Boards(Schema):
+    model_config = example(boards=[BOARD])
     boards: list[BoardOut]
 
 
+SEASON = {
+    "number": 2,
+    "name": "October 2026",
+    "opens": "2026-10-01T00:00:00Z",
+    "closed_at": "2026-11-01T00:00:00Z",
+    "entries": 840,
+    "podium": [ENTRY],
+}
+
+
 class PastSeason(Schema):
-    model_config = example(
-        number=2,
-        name="October 2026",
-        opens="2026-10-01T00:00:00Z",
-        closed_at="2026-11-01T00:00:00Z",
-        entries=840,
-        podium=[ENTRY],
-    )
+    model_config = example(**SEASON)
     number: int
     name: str
     opens: datetime
@@ -330,6 +333,7 @@ class PastSeason(Schema):
 
 
 class Seasons(Schema):
+    model_config = example(board="summer-cup", seasons=[SEASON])
     board: str
     seasons: list[PastSeason] = Field(description="Archived seasons, newest first.")
 

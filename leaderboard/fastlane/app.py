@@ -22,7 +22,7 @@ from config.redis import OUTAGE_ERRORS
 from leaderboard.api import answers, limits
 from leaderboard.api.errors import ApiError, body_too_large
 from leaderboard.engine import LeaderboardError
-from leaderboard.fastlane import operations
+from leaderboard.fastlane import live, operations
 from leaderboard.fastlane.errors import as_api_error
 from leaderboard.fastlane.http import (
     QUOTED,
@@ -33,6 +33,8 @@ from leaderboard.fastlane.http import (
     problem_answer,
 )
 from leaderboard.fastlane.operations import Lane
+from leaderboard.live.hub import Watch
+from leaderboard.live.lane import serve
 from leaderboard.services.errors import ServiceError
 from ratelimit import whose
 
@@ -81,6 +83,10 @@ def find(method: str, segments: list[bytes]) -> tuple[Read | None, Write | None]
     return None, None
 
 
+def is_stream(method: str, segments: list[bytes]) -> bool:
+    return len(segments) == 2 and segments[1] == b"live" and method == "GET"
+
+
 class FastLane:
     """ASGI: serves what it knows, hands the rest to `application`."""
 
@@ -96,8 +102,9 @@ class FastLane:
         if path.startswith(PREFIX):
             segments = path[len(PREFIX) :].split(b"/")
             read, write = find(scope["method"], segments)
+            streams = is_stream(scope["method"], segments)
             headers = dict(scope["headers"])
-            if (read or write) and _is_ours(headers, scope["scheme"]):
+            if (read or write or streams) and _is_ours(headers, scope["scheme"]):
                 query = scope["query_string"]
                 request = Request(
                     scope["method"],
@@ -107,6 +114,9 @@ class FastLane:
                     headers,
                     partial(_address, scope),
                 )
+                if streams:
+                    await self._watch(receive, send, request)
+                    return
                 answer = await self._answer(scope, receive, request, read, write)
                 if answer is not None:
                     await self._send(send, answer, headers)
@@ -129,14 +139,44 @@ class FastLane:
                 return problem_answer(body_too_large())
         return await respond(lane(), request, read, write, body)
 
+    async def _watch(self, receive: Any, send: Any, request: Request) -> None:
+        found: list[Watch] = []
+
+        async def admit(here: Lane, asked: Request) -> Answer:
+            found.append(await live.watch(here, asked))
+            return Answer(200, [], b"")
+
+        refused = await respond(lane(), request, admit, None, b"")
+        if found:
+            await serve(found[0], receive, self._with_origin(send, request))
+        else:
+            await self._send(send, refused, request.headers)
+
+    def _with_origin(self, send: Any, request: Request) -> Any:
+        """Streams too may be read by pages of other origins."""
+        extra = self._origin_headers(request.headers)
+        if not extra:
+            return send
+
+        async def send_with_origin(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message = message | {"headers": [*message["headers"], *extra]}
+            await send(message)
+
+        return send_with_origin
+
+    def _origin_headers(self, headers: dict[bytes, bytes]) -> Headers:
+        if not self._has_origins:
+            return []
+        origin = headers.get(b"origin")
+        return encoded_headers(
+            answers.origin_headers(None if origin is None else origin.decode("latin-1"))
+        )
+
     async def _send(self, send: Any, answer: Answer, headers: dict[bytes, bytes]) -> None:
         out: Headers = answer.headers
         out.append((b"x-content-type-options", b"nosniff"))
-        if self._has_origins:
-            origin = headers.get(b"origin")
-            out += encoded_headers(
-                answers.origin_headers(None if origin is None else origin.decode("latin-1"))
-            )
+        out += self._origin_headers(headers)
         if answer.status != 304:
             out.append((b"content-length", str(len(answer.body)).encode()))
         await send({"type": "http.response.start", "status": answer.status, "headers": out})

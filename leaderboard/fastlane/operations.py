@@ -116,7 +116,7 @@ def _written(value: dict[str, Any], standing: Headers, *, replayed: bool) -> Ans
 
 async def read_entries(lane: Lane, request: Request) -> Answer:
     caller, card = await admitted(lane, request, callers.READ)
-    query = _query(PageQuery, request)
+    query = read_query(PageQuery, request)
     offset = query.offset if query.cursor is None else read_cursor(query.cursor)
 
     def ask(board: AsyncRedisLeaderboard) -> Sequence[Question[Any]]:
@@ -133,7 +133,7 @@ async def read_entries(lane: Lane, request: Request) -> Answer:
 
 async def read_around(lane: Lane, request: Request) -> Answer:
     caller, card = await admitted(lane, request, callers.READ)
-    query = _query(AroundQuery, request)
+    query = read_query(AroundQuery, request)
     player = decoded(request.segments[3], "player")
 
     def ask(board: AsyncRedisLeaderboard) -> Sequence[Question[Any]]:
@@ -151,7 +151,7 @@ async def read_around(lane: Lane, request: Request) -> Answer:
 
 async def read_player(lane: Lane, request: Request) -> Answer:
     caller, card = await admitted(lane, request, callers.READ)
-    query = _query(PlayerQuery, request)
+    query = read_query(PlayerQuery, request)
     player = decoded(request.segments[2], "player")
 
     def ask(board: AsyncRedisLeaderboard) -> Sequence[Question[Any]]:
@@ -199,7 +199,7 @@ def _smaller(request: Request, headers: Headers, kept: Kept) -> bytes:
     return kept.compressed(encoding)
 
 
-def _query(schema: type[Q], request: Request) -> Q:
+def read_query(schema: type[Q], request: Request) -> Q:
     if not request.query:
         return schema()
     values = dict(parse_qsl(request.query.decode("latin-1"), keep_blank_values=True))

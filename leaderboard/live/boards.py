@@ -80,7 +80,7 @@ class JsonSource(BoardSource):
     def rows(self, changed: dict[str, Row]) -> dict[str, Any]:
         return {
             player_id: {
-                "player_id": player_id,
+                "player": player_id,
                 "rank": row.rank,
                 "score": row.content[0],
                 "details": dict(row.content[1]),

@@ -96,3 +96,17 @@ def close_season(request: HttpRequest, slug: str, body: queries.CloseIn) -> Http
             "entries": season.entries,
         }
     )
+
+
+@router.post(
+    "/boards/{slug}/reset", response=schemas.Done, auth=admin, summary="Empty the running season"
+)
+@once
+def reset_board(request: HttpRequest, slug: str) -> HttpResponse:
+    """Takes everybody off the board and its windows. Past seasons stay."""
+    services.reset_board(
+        board=board_for(request, slug, admin),
+        actor=caller_of(request).actor,
+        season_only=True,
+    )
+    return reply({"done": True})

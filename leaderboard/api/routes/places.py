@@ -1,0 +1,92 @@
+"""Players near a place."""
+
+# Annotations are not deferred here: Ninja reads them through `once`, from another module.
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router
+
+from leaderboard import nearby
+from leaderboard.api import queries, schemas
+from leaderboard.api.errors import ApiError
+from leaderboard.api.requests import board_for, named, once, read, reply, submit
+from sessions_app.flags import flag_enabled
+
+router = Router(tags=["Nearby"])
+
+
+def _check_flag(request: HttpRequest) -> None:
+    if not flag_enabled("nearby", request):
+        raise ApiError(404, "nearby_is_off", "Players nearby are switched off on this site.")
+
+
+@router.put(
+    "/boards/{slug}/players/{player}/location",
+    response=schemas.LocationOut,
+    auth=submit,
+    summary="Share a player's place",
+)
+@once
+def share_place(
+    request: HttpRequest, slug: str, player: str, body: queries.LocationIn
+) -> HttpResponse:
+    """With the player's consent only. Rounded to about a kilometre, kept for 30 days."""
+    _check_flag(request)
+    board = board_for(request, slug, submit)
+    place = nearby.share(board, named(request, player), body.lat, body.lon)
+    return reply(
+        {
+            "player": place.player_id,
+            "lat": place.lat,
+            "lon": place.lon,
+            "expires": place.expires,
+        }
+    )
+
+
+@router.delete(
+    "/boards/{slug}/players/{player}/location",
+    response=schemas.Removed,
+    auth=submit,
+    summary="Forget a player's place",
+)
+@once
+def forget_place(request: HttpRequest, slug: str, player: str) -> HttpResponse:
+    """At once. `removed` is false when there was none."""
+    board = board_for(request, slug, submit)
+    return reply({"removed": nearby.forget(board, named(request, player))})
+
+
+@router.get(
+    "/boards/{slug}/nearby", response=schemas.Nearby, auth=read, summary="Players near a place"
+)
+def players_nearby(
+    request: HttpRequest, slug: str, query: Query[queries.NearbyQuery]
+) -> dict[str, Any]:
+    """Those who shared a place within the radius, nearest or best first."""
+    _check_flag(request)
+    board = board_for(request, slug)
+    found = nearby.find(
+        board,
+        query.lat,
+        query.lon,
+        radius=query.radius,
+        unit=query.unit,
+        by=query.by,
+        limit=query.limit,
+    )
+    return {
+        "board": board.slug,
+        "unit": query.unit,
+        "entries": [
+            {
+                "rank": one.rank,
+                "player": one.player_id,
+                "score": one.score,
+                "details": one.details,
+                "distance": one.distance,
+            }
+            for one in found
+        ],
+    }

@@ -1,0 +1,146 @@
+"""Players near a place: shared by choice, rounded to about a kilometre, forgotten after 30 days."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from config import scripts
+from config.redis import get_redis
+from leaderboard import keys
+from leaderboard.engine import LeaderboardError
+from leaderboard.engine.values import checked_id
+from leaderboard.models import Board
+
+SCRIPTS = Path(__file__).parent / "scripts"
+SHARE = scripts.load(SCRIPTS, "share_place")
+FIND = scripts.load(SCRIPTS, "find_nearby")
+
+KEPT = timedelta(days=30)
+DECIMALS = 2  # of a degree: about 1.1 km from north to south, less from west to east
+NORTHMOST = 85.0  # beyond, Redis knows no places
+MOST_LOOKED_AT = 1000
+UNITS = ("km", "mi", "m", "ft")
+
+_decode = msgspec.json.Decoder().decode
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a player said to be, as it is kept."""
+
+    player_id: str
+    lat: float
+    lon: float
+    expires: datetime
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    player_id: str
+    distance: float
+    rank: int
+    score: float
+    details: dict[str, str]
+
+
+def share(board: Board, player_id: str, lat: float, lon: float) -> Place:
+    """Keep a player's place, rounded, for 30 days; a new one replaces the old."""
+    _check(lat, lon)
+    lat, lon = round(lat, DECIMALS), round(lon, DECIMALS)
+    kept = int(KEPT.total_seconds())
+    now = SHARE(get_redis(), _places(board), [lon, lat, checked_id(player_id), kept])
+    return Place(player_id, lat, lon, datetime.fromtimestamp(now + kept, UTC))
+
+
+def forget(board: Board, player_id: str) -> bool:
+    """Delete a player's place at once; whether there was one."""
+    with get_redis().pipeline(transaction=True) as pipe:
+        for key in _places(board):
+            pipe.zrem(key, checked_id(player_id))
+        removed = pipe.execute()
+    return bool(removed[0])
+
+
+def is_sharing(board: Board, player_id: str) -> bool:
+    return get_redis().zscore(keys.places_shared(board.key), player_id) is not None
+
+
+def find(
+    board: Board,
+    lat: float,
+    lon: float,
+    *,
+    radius: float,
+    unit: str = "km",
+    by: str = "distance",
+    limit: int = 50,
+) -> list[Neighbour]:
+    """Those within the radius who stand on the board, nearest or best first.
+
+    Looks at the 1,000 nearest places at most.
+    """
+    _check(lat, lon)
+    if unit not in UNITS or not radius > 0:
+        raise LeaderboardError(
+            "The radius must be above 0, in km, mi, m or ft.", code="invalid_radius", field="radius"
+        )
+    engine = board.engine()
+    found = _decode(
+        FIND(
+            get_redis(),
+            [board.key, engine.entries_key, *_places(board)],
+            [
+                engine.rules.flags,
+                repr(float(lon)),
+                repr(float(lat)),
+                repr(float(radius)),
+                unit,
+                MOST_LOOKED_AT,
+                int(KEPT.total_seconds()),
+            ],
+        )
+    )
+    neighbours = [_neighbour(row) for row in found]
+    if by == "rank":
+        neighbours.sort(key=lambda one: one.rank)
+    return neighbours[:limit]
+
+
+def sweep(board: Board) -> int:
+    """Delete the places whose time is over; returns how many."""
+    client = get_redis()
+    geo, shared = _places(board)
+    oldest = client.time()[0] - int(KEPT.total_seconds())
+    old = client.zrange(shared, "-inf", oldest, byscore=True, offset=0, num=10_000)
+    if old:
+        with client.pipeline(transaction=True) as pipe:
+            pipe.zrem(geo, *old)
+            pipe.zrem(shared, *old)
+            pipe.execute()
+    return len(old)
+
+
+def _places(board: Board) -> list[str]:
+    return [keys.places(board.key), keys.places_shared(board.key)]
+
+
+def _neighbour(row: list[Any]) -> Neighbour:
+    player_id, distance, rank, score, flat = row
+    details = dict(zip(flat[::2], flat[1::2], strict=True)) if flat else {}
+    return Neighbour(player_id, float(distance), rank, float(score), details)
+
+
+def _check(lat: float, lon: float) -> None:
+    if not -NORTHMOST <= lat <= NORTHMOST:
+        raise LeaderboardError(
+            "The latitude must lie between -85 and 85.", code="invalid_place", field="lat"
+        )
+    if not -180 <= lon <= 180:
+        raise LeaderboardError(
+            "The longitude must lie between -180 and 180.", code="invalid_place", field="lon"
+        )

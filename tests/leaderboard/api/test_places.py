@@ -1,0 +1,128 @@
+"""Players near a place: by choice, rounded, forgotten."""
+
+import pytest
+
+from config.redis import get_redis
+from leaderboard import keys, nearby, services
+from sessions_app import flags
+from sessions_app.models import Flag
+from tests.leaderboard.boards import ACTOR, open_board, submit
+
+BERLIN, POTSDAM, PARIS = (52.5171, 13.3889), (52.3989, 13.0657), (48.8566, 2.3522)
+
+
+@pytest.fixture(autouse=True)
+def _switched_on(db):
+    Flag.objects.update_or_create(name="nearby", defaults={"state": Flag.State.ON})
+    flags.forget()
+    yield
+    flags.forget()
+
+
+@pytest.fixture
+def placed(board):
+    for player, score, place in (("ada", 1, BERLIN), ("bob", 3, POTSDAM), ("cy", 2, PARIS)):
+        submit(board, player, score, details={"name": player.title()})
+        nearby.share(board, player, *place)
+    return board
+
+
+def found(api, query):
+    answer = api.get(f"boards/cup/nearby?{query}")
+    assert answer.status_code == 200, answer.text
+    return [entry["player"] for entry in answer.json()["entries"]]
+
+
+def test_those_within_the_radius_nearest_or_best_first(api, placed):
+    here = "lat=52.52&lon=13.40&radius=50"
+    assert found(api, here) == ["ada", "bob"]
+    assert found(api, f"{here}&by=rank") == ["bob", "ada"]
+    assert found(api, f"{here}&limit=1") == ["ada"]
+    assert found(api, "lat=52.52&lon=13.40&radius=1000&unit=mi") == ["ada", "bob", "cy"]
+    entry = api.get(f"boards/cup/nearby?{here}").json()["entries"][1]
+    assert entry | {"distance": 0} == {
+        "rank": 1,
+        "player": "bob",
+        "score": 3.0,
+        "details": {"name": "Bob"},
+        "distance": 0,
+    }
+    assert 20 < entry["distance"] < 30
+
+
+def test_a_place_is_rounded_and_can_be_taken_back(api, placed):
+    body = {"lat": 48.123456, "lon": 11.987654}
+    answer = api.call("PUT", "boards/cup/players/ada/location", json=body)
+    assert answer.status_code == 200, answer.text
+    assert (answer.json()["lat"], answer.json()["lon"]) == (48.12, 11.99)
+    assert answer.json()["expires"]
+    assert found(api, "lat=48.12&lon=11.99&radius=2") == ["ada"]
+    assert api.call("DELETE", "boards/cup/players/ada/location").json() == {"removed": True}
+    assert api.call("DELETE", "boards/cup/players/ada/location").json() == {"removed": False}
+    assert found(api, "lat=48.12&lon=11.99&radius=2") == []
+
+
+def test_hidden_players_and_strangers_to_the_board_are_not_shown(api, placed):
+    nearby.share(placed, "nobody", *BERLIN)
+    services.hide_player(player_id="ada", reason="x", actor=ACTOR, board=placed)
+    assert found(api, "lat=52.52&lon=13.40&radius=50") == ["bob"]
+
+
+@pytest.mark.parametrize("ranking", ["competition", "dense"])
+@pytest.mark.parametrize("ties", ["earliest", "member"])
+def test_ranks_follow_the_boards_rules(api, db, ranking, ties):
+    board = open_board(ranking=ranking, ties=ties)
+    for player, score in (("ada", 5), ("bob", 5), ("cy", 4)):
+        submit(board, player, score)
+        nearby.share(board, player, *BERLIN)
+    ranks = {one.player_id: one.rank for one in nearby.find(board, *BERLIN, radius=5)}
+    assert ranks == {"ada": 1, "bob": 1, "cy": 3 if ranking == "competition" else 2}
+
+
+def test_old_places_are_neither_shown_nor_kept(api, placed):
+    shared = keys.places_shared(placed.key)
+    get_redis().zincrby(shared, -31 * 86400, "ada")
+    assert found(api, "lat=52.52&lon=13.40&radius=50") == ["bob"]
+    assert nearby.sweep(placed) == 1
+    assert get_redis().zscore(keys.places(placed.key), "ada") is None
+    get_redis().zincrby(shared, -31 * 86400, "bob")
+    nearby.share(placed, "cy", *PARIS)
+    assert get_redis().zcard(keys.places(placed.key)) == 1
+    assert 0 < get_redis().ttl(shared) <= 30 * 86400
+    assert 0 < get_redis().ttl(keys.places(placed.key)) <= 30 * 86400
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"lat": 91, "lon": 0}, "lat"),
+        ({"lat": 0, "lon": 181}, "lon"),
+        ({"lat": "north", "lon": 0}, "lat"),
+        ({"lat": 0}, "lon"),
+        ({"lat": 0, "lon": 0, "alt": 1}, "alt"),
+    ],
+)
+def test_a_place_that_is_none_is_refused(api, board, body, field):
+    answer = api.call("PUT", "boards/cup/players/ada/location", json=body)
+    assert (answer.status_code, answer.json()["field"]) == (422, field)
+    assert not nearby.is_sharing(board, "ada")
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["lat=91&lon=0", "lat=0&lon=0&radius=0", "lat=0&lon=0&unit=miles", "lat=0", "lat=nan&lon=0"],
+)
+def test_a_bad_question_is_refused(api, board, query):
+    assert api.get(f"boards/cup/nearby?{query}").status_code == 422
+
+
+def test_it_is_behind_its_flag(api, placed):
+    Flag.objects.update(state=Flag.State.OFF)
+    flags.publish()
+    flags.forget()
+    answer = api.get("boards/cup/nearby?lat=0&lon=0")
+    assert (answer.status_code, answer.json()["code"]) == (404, "nearby_is_off")
+    body = {"lat": 0, "lon": 0}
+    assert api.call("PUT", "boards/cup/players/ada/location", json=body).status_code == 404
+    # Taking back what was shared works always.
+    assert api.call("DELETE", "boards/cup/players/ada/location").json() == {"removed": True}
