@@ -72,7 +72,7 @@ def sessions(report: Report, client: Any) -> None:
     def read(name: str) -> Any:
         return lambda: stores[name](session_keys[name])["seen"]
 
-    saving = compare({name: read_and_save(name) for name in stores})
+    saving = compare({name: read_and_save(name) for name in stores}, rounds=45)
     reading = compare({name: read(name) for name in stores})
     rows = [
         [

@@ -7,9 +7,16 @@
 -- ARGV[4…] the fields to remove, then field, value, field, value, …
 -- Returns  1 when written, 0 when refused
 local session, mode, ttl, removals = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
-local exists = redis.call('EXISTS', session) == 1
-if exists == (mode == 'create') then
-  return 0
+local creating = mode == 'create'
+if creating or ttl == '' then
+  if (redis.call('EXISTS', session) == 1) == creating then
+    return 0
+  end
+elseif redis.call('PEXPIRE', session, ttl) == 0 then
+  return 0 -- the answer of PEXPIRE tells in one call whether the session is there
+end
+if ttl ~= '' and tonumber(ttl) <= 0 then
+  return 1 -- an expiry in the past: PEXPIRE has removed it, and there is nothing to create
 end
 
 if mode == 'replace' then
@@ -19,17 +26,15 @@ if mode == 'replace' then
     end
   end
 end
-
 -- Lua unpacks some 8,000 values at most; an even step keeps each field with its value.
-local function in_chunks(command, from, to)
-  for start = from, to, 1000 do
-    redis.call(command, session, unpack(ARGV, start, math.min(start + 999, to)))
-  end
+-- `started` is never removed, so the hash does not vanish, and its time to live with it.
+for first = 4, 3 + removals, 1000 do
+  redis.call('HDEL', session, unpack(ARGV, first, math.min(first + 999, 3 + removals)))
 end
-in_chunks('HDEL', 4, 3 + removals)
-in_chunks('HSET', 4 + removals, #ARGV)
-
-if ttl ~= '' then
-  redis.call('PEXPIRE', session, ttl) -- zero or less removes it, as an expiry in the past should
+for first = 4 + removals, #ARGV, 1000 do
+  redis.call('HSET', session, unpack(ARGV, first, math.min(first + 999, #ARGV)))
+end
+if creating then
+  redis.call('PEXPIRE', session, ttl)
 end
 return 1
