@@ -22,6 +22,7 @@ from config.redis import get_redis
 from leaderboard import keys
 from leaderboard.models import Board, FinalStanding, Player, Season
 from leaderboard.pointer import moment
+from sessions_app.calls import Call, Steps, perform
 
 KEPT = 30 * 24 * 3600
 MOST_KEPT = 200
@@ -103,10 +104,14 @@ def latest(player_id: str, count: int = 100) -> list[Notice]:
 
 def unread_count(player_id: str) -> int:
     """How many are unread, counted up to 99."""
+    return perform(unread_steps(player_id))
+
+
+def unread_steps(player_id: str) -> Steps[int]:
+    """The same question, for pages that ask it together with others."""
     player = _digest(player_id)
-    return int(
-        _count(get_redis(), [keys.notices(player), keys.notices_read(player)], [MOST_UNREAD])
-    )
+    reply = yield Call(_count, [keys.notices(player), keys.notices_read(player)], [MOST_UNREAD])
+    return int(reply)
 
 
 def mark_read(player_id: str, notice_id: str) -> None:

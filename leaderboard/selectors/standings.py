@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from leaderboard import keys
+from leaderboard import keys, notices
 from leaderboard.engine.board import Operations
 from leaderboard.engine.values import MOST_ID_BYTES
 from leaderboard.models import Board
@@ -57,6 +57,7 @@ class Standings:
     updated_at: datetime | None
     page: Slice
     mine: Mine | None = None
+    unread_notices: int = 0
     watching: int = 0
     # Accounts on the site now; None when they are too many to list, and must be asked for.
     online: frozenset[int] | None = None
@@ -121,15 +122,15 @@ def _board_page(
             question(view),
         ]
         if player_id is not None:
-            questions.append(_mine(view, player_id))
+            questions += [_mine(view, player_id), notices.unread_steps(player_id)]
         if for_page:
             questions += [_watching(board), _online(), view._distribution_operation(BINS)]
         pointer, sequence, updated_at, page, *rest = yield from together(questions)
         if pointer is None or pointer.number == season:
             break
         _season_seen[board.slug] = pointer.number
-    mine = rest.pop(0) if player_id is not None else None
-    return Standings(pointer, sequence, updated_at, page, mine, *rest)
+    mine, unread = (rest.pop(0), rest.pop(0)) if player_id is not None else (None, 0)
+    return Standings(pointer, sequence, updated_at, page, mine, unread, *rest)
 
 
 async def aranks(

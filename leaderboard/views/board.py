@@ -141,6 +141,7 @@ def _context(
         "me": me or "",
         "mine": _place(board, found.mine) if found.mine else None,
         "distribution": _distribution(board, found),
+        "unread_notices": found.unread_notices,  # asked together with the rest, not by itself
         "season": found.pointer,
         "season_name": season_name(board, found.pointer),
         "size_text": presentation.number_text(found.page.size),

@@ -1,0 +1,60 @@
+"""What a board's page costs: round trips to Redis and queries to SQL, whatever its size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from redis.connection import AbstractConnection
+
+from leaderboard.engine import Submission
+from leaderboard.models import Board
+from leaderboard.services import submit_scores
+from tests.leaderboard.pages.conftest import make_player
+
+MOST = 3
+
+
+@contextmanager
+def round_trips(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
+    """Everything sent to Redis: a pipeline is sent as one, and so is a command."""
+    sent: list[bytes] = []
+    send = AbstractConnection.send_packed_command
+
+    def counting(self: AbstractConnection, command: Any, check_health: bool = True) -> None:
+        sent.append(bytes(command[0] if isinstance(command, list) else command)[:80])
+        send(self, command, check_health)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(AbstractConnection, "send_packed_command", counting)
+        yield sent
+
+
+@pytest.mark.parametrize("size", [0, 5, 400])
+@pytest.mark.parametrize("signed_in", [False, True])
+@pytest.mark.parametrize("query", ["", "?window=day", "?page=2"])
+def test_a_board_costs_three_round_trips_and_three_queries(
+    client: Client,
+    board: Board,
+    monkeypatch: pytest.MonkeyPatch,
+    size: int,
+    signed_in: bool,
+    query: str,
+) -> None:
+    if signed_in:
+        client.force_login(make_player("p3"))
+    if size:
+        rows = [Submission(f"p{n}", n, metadata={"name": f"P {n}"}) for n in range(size)]
+        submit_scores(board=board, rows=rows)
+    path = f"/boards/cup/{query}" if size == 400 else "/boards/cup/"
+    # What a running process knows: its connections, its scripts, the season.
+    client.get(path)
+    with round_trips(monkeypatch) as sent, CaptureQueriesContext(connection) as queries:
+        assert client.get(path).status_code == 200
+    assert len(sent) <= MOST, sent
+    assert len(queries) <= MOST, [one["sql"] for one in queries]

@@ -1,0 +1,169 @@
+"""The stream's address: who may watch, what is sent, how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from config.redis import close_async_redis
+from leaderboard.live.hub import close_hub
+from leaderboard.live.lane import LiveLane
+from leaderboard.models import Board
+from tests.leaderboard.pages.conftest import make_board, make_player, score
+from tests.servers import RedisServer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Stream:
+    """One GET of the lane, as a server would make it."""
+
+    def __init__(self, path: str = "/live/boards/cup/", **headers: str) -> None:
+        path, _, query = path.partition("?")
+        named = [(name.replace("_", "-").encode(), text.encode()) for name, text in headers.items()]
+        self.scope = {
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "query_string": query.encode(),
+            "headers": named,
+            "client": ("203.0.113.9", 50000),
+        }
+        self.left = asyncio.Event()
+        self.sent: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.passed_on = False
+        lane = LiveLane(self._django)
+        self.task = asyncio.create_task(lane(self.scope, self._receive, self._send))
+
+    async def _django(self, scope: Any, receive: Any, send: Any) -> None:
+        self.passed_on = True
+
+    async def _receive(self) -> dict[str, Any]:
+        await self.left.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        self.sent.put_nowait(message)
+
+    async def start(self) -> tuple[int, dict[str, str]]:
+        message = await asyncio.wait_for(self.sent.get(), 20)
+        headers = {name.decode(): value.decode() for name, value in message["headers"]}
+        return message["status"], headers
+
+    async def until(self, word: bytes) -> bytes:
+        body = b""
+        while word not in body:
+            body += (await asyncio.wait_for(self.sent.get(), 20))["body"]
+        return body
+
+    async def close(self) -> None:
+        self.left.set()
+        await asyncio.wait_for(self.task, 20)
+
+
+@pytest.fixture(autouse=True)
+async def _no_hub_left() -> AsyncIterator[None]:
+    yield
+    await close_hub()
+    await close_async_redis()
+
+
+@pytest.fixture
+def cup(transactional_db: None) -> Board:
+    board = make_board(windows=["day"])
+    score(board, "ada", 7, name="Ada <b>")
+    return board
+
+
+async def test_it_sends_rows_as_the_page_draws_them(cup: Board) -> None:
+    stream = Stream()
+    status, headers = await stream.start()
+    assert status == 200
+    assert headers["content-type"].startswith("text/event-stream")
+    assert headers["x-accel-buffering"] == "no"
+    assert "content-encoding" not in headers
+    body = await stream.until(b"event: snapshot")
+    data = json.loads(body.split(b"data: ")[1].split(b"\n")[0])
+    assert data["order"] == [["ada", 1]]
+    assert "Ada &lt;b&gt;" in data["rows"]["ada"]
+    assert data["rows"]["ada"].startswith('<tr data-id="ada"')
+    await stream.close()
+
+
+async def test_last_event_id_and_since_continue_where_the_reader_was(cup: Board) -> None:
+    first = Stream()
+    await first.start()
+    body = await first.until(b"snapshot")
+    sequence = body.split(b"id: ")[1].split(b"\n")[0].decode()
+    await first.close()
+    for stream in (
+        Stream(last_event_id=sequence),
+        Stream(f"/live/boards/cup/?since={sequence}"),
+    ):
+        await stream.start()
+        body = await stream.until(b"retry: ")
+        assert b"snapshot" not in body
+        await stream.close()
+    stream = Stream(last_event_id="not a number")
+    await stream.start()
+    await stream.until(b"snapshot")
+    await stream.close()
+
+
+async def test_a_window_has_its_own_stream(cup: Board) -> None:
+    stream = Stream("/live/boards/cup/?window=day")
+    await stream.start()
+    assert b"ada" in await stream.until(b"snapshot")
+    await stream.close()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/live/boards/none/",
+        "/live/boards/cup/?window=month",
+        "/live/boards/secret/",
+        "/boards/cup/",
+    ],
+)
+async def test_what_is_not_for_them_is_passed_on(cup: Board, path: str) -> None:
+    await asyncio.to_thread(make_board, "secret", visibility="private")
+    stream = Stream(path)
+    await asyncio.wait_for(stream.task, 20)
+    assert stream.passed_on
+
+
+def test_django_says_no_to_what_the_lane_refused(cup: Board) -> None:
+    client = Client()
+    assert client.get("/live/boards/cup/").status_code == 404
+    assert client.post("/live/boards/cup/").status_code == 405
+
+
+async def test_a_member_watches_a_private_board(transactional_db: None) -> None:
+    def prepare() -> str:
+        board, member = make_board("secret", visibility="private"), make_player("m")
+        client = Client()
+        board.members.add(member)
+        client.force_login(member)
+        return str(client.cookies[settings.SESSION_COOKIE_NAME].value)
+
+    key = await asyncio.to_thread(prepare)
+    stream = Stream("/live/boards/secret/", cookie=f"{settings.SESSION_COOKIE_NAME}={key}")
+    assert (await stream.start())[0] == 200
+    await stream.close()
+
+
+async def test_redis_away_is_503(cup: Board, redis_server: RedisServer) -> None:
+    redis_server.stop(kill=True)
+    try:
+        status, headers = await Stream().start()
+    finally:
+        redis_server.start()
+    assert status == 503
+    assert headers["retry-after"] == "5"
