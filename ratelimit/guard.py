@@ -10,6 +10,7 @@ local shield, the circuit breaker, shadow mode and the metrics. Knows no request
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterator, Iterator
@@ -17,6 +18,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import lru_cache
 from time import time
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from config.redis import OUTAGE_ERRORS, get_async_redis, get_redis
 from ratelimit import metrics, policies, pulse
@@ -51,8 +53,17 @@ def limiter() -> Limiter:
     return _limiter_on(get_redis(CONNECTION))
 
 
+_async_limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncLimiter] = WeakKeyDictionary()
+
+
 def async_limiter() -> AsyncLimiter:
-    return AsyncLimiter(get_async_redis(CONNECTION), shield=shield)
+    """That of the running event loop; its calls travel together."""
+    client = get_async_redis(CONNECTION)
+    loop = asyncio.get_running_loop()
+    limiter = _async_limiters.get(loop)
+    if limiter is None or limiter.client is not client:
+        limiter = _async_limiters[loop] = AsyncLimiter(client, shield=shield)
+    return limiter
 
 
 def hit(policy: str | Policy, caller: str, cost: int = 1, *, lease: str = "") -> Decision:

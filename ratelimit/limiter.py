@@ -23,7 +23,7 @@ from ratelimit.algorithms import Algorithm
 from ratelimit.decision import Decision, Standing
 from ratelimit.policy import MICROSECONDS, Policy
 from ratelimit.shield import Shield
-from ratelimit.wire import Wire
+from ratelimit.wire import AsyncWire, Wire
 
 # ---- what both limiters say and hear -------------------------------------------------------------
 
@@ -39,10 +39,15 @@ class _Calls:
         clock: Callable[[], int] | None = None,
     ) -> None:
         """Without a shield Redis is asked every time. `clock`, in microseconds, is for tests."""
-        self._client = client
+        self.client = client
         self._shield = shield
         self._clock = clock
-        self._wire = Wire(client) if Wire.fits(client) else None
+        self._wire = self._find_wire(client)
+
+    @staticmethod
+    def _find_wire(client: Any) -> Any:
+        """The short way to this client's server, if there is one."""
+        raise NotImplementedError
 
     def _arguments(self, policy: Policy, cost: int, lease: str) -> tuple[Any, ...]:
         if cost < 1:
@@ -110,6 +115,10 @@ def _leases(policy: Policy, caller: str) -> dict[str, int]:
 class Limiter(_Calls):
     """On a redis-py client: one server, Sentinel or cluster."""
 
+    @staticmethod
+    def _find_wire(client: Any) -> Wire | None:
+        return Wire(client) if Wire.fits(client) else None
+
     def hit(self, policy: Policy, caller: str, cost: int = 1, *, lease: str = "") -> Decision:
         """Charge the call to every limit of the policy, or deny it and charge none.
 
@@ -129,29 +138,33 @@ class Limiter(_Calls):
 
     def reset(self, policy: Policy, caller: str) -> None:
         """Forget everything that was counted for this caller."""
-        self._client.delete(*policy.state_keys(caller))
+        self.client.delete(*policy.state_keys(caller))
         self._forget(policy, caller)
 
     def release(self, policy: Policy, caller: str, lease: str) -> None:
         """Give a place among those "at once" back."""
         for key in _leases(policy, caller):
-            self._client.zrem(key, lease)
+            self.client.zrem(key, lease)
 
     def renew(self, policy: Policy, caller: str, lease: str) -> bool:
         """Make the lease last another window; False when it is no longer held."""
         leases = _leases(policy, caller)
-        return bool(_RENEW(self._client, list(leases), [lease, *leases.values()]))
+        return bool(_RENEW(self.client, list(leases), [lease, *leases.values()]))
 
     def _run(self, script: Script, policy: Policy, caller: str, cost: int, lease: str) -> Any:
         keys = policy.state_keys(caller)
         arguments = self._arguments(policy, cost, lease)
         if self._wire is not None:
             return self._wire.run(script, keys, arguments)
-        return script(self._client, keys, arguments)
+        return script(self.client, keys, arguments)
 
 
 class AsyncLimiter(_Calls):
     """The same on a `redis.asyncio` client."""
+
+    @staticmethod
+    def _find_wire(client: Any) -> AsyncWire | None:
+        return AsyncWire(client) if AsyncWire.fits(client) else None
 
     async def hit(self, policy: Policy, caller: str, cost: int = 1, *, lease: str = "") -> Decision:
         """See `Limiter.hit`."""
@@ -169,19 +182,22 @@ class AsyncLimiter(_Calls):
 
     async def reset(self, policy: Policy, caller: str) -> None:
         """See `Limiter.reset`."""
-        await self._client.delete(*policy.state_keys(caller))
+        await self.client.delete(*policy.state_keys(caller))
         self._forget(policy, caller)
 
     async def release(self, policy: Policy, caller: str, lease: str) -> None:
         """See `Limiter.release`."""
         for key in _leases(policy, caller):
-            await self._client.zrem(key, lease)
+            await self.client.zrem(key, lease)
 
     async def renew(self, policy: Policy, caller: str, lease: str) -> bool:
         """See `Limiter.renew`."""
         leases = _leases(policy, caller)
-        return bool(await _RENEW.acall(self._client, list(leases), [lease, *leases.values()]))
+        return bool(await _RENEW.acall(self.client, list(leases), [lease, *leases.values()]))
 
     async def _run(self, script: Script, policy: Policy, caller: str, cost: int, lease: str) -> Any:
         keys = policy.state_keys(caller)
-        return await script.acall(self._client, keys, self._arguments(policy, cost, lease))
+        arguments = self._arguments(policy, cost, lease)
+        if self._wire is not None:
+            return await self._wire.run(script, keys, arguments)
+        return await script.acall(self.client, keys, arguments)

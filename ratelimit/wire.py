@@ -6,14 +6,18 @@ for every request, so it keeps the few connections it needs. Imports no Django.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import Any
 
 from redis import Redis
+from redis.asyncio import Redis as AsyncRedis
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoScriptError
+from redis.exceptions import NoScriptError, ResponseError
 
 from config.scripts import Script
+
+FLIGHT = 500  # calls that travel together at most
 
 
 class Wire:
@@ -69,3 +73,109 @@ class Wire:
             raise
         self._idle.append(connection)
         return reply
+
+
+class _Call:
+    """One script call on its way, and the answer somebody waits for."""
+
+    __slots__ = ("answer", "rest", "script", "whole")
+
+    def __init__(self, script: Script, rest: tuple[Any, ...]) -> None:
+        self.script = script
+        self.rest = rest
+        self.whole = False  # whether to send the script's text
+        self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    @property
+    def command(self) -> tuple[Any, ...]:
+        if self.whole:
+            return ("EVAL", self.script.text, *self.rest)
+        return ("EVALSHA", self.script.sha, *self.rest)
+
+    def settle(self, reply: Any) -> None:
+        if not self.answer.done():  # nobody waits any more
+            self.answer.set_result(reply)
+
+    def fail(self, error: Exception) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+class AsyncWire:
+    """The same for an event loop: calls that wait at the same time travel together.
+
+    One connection. While a flight is under way, newcomers gather for the next, which leaves when
+    the answers are back. Alone, a call waits for nobody; a thousand at once need no thousand
+    connections.
+    """
+
+    def __init__(self, client: AsyncRedis) -> None:
+        self._client = client
+        self._connection: Any = None
+        self._waiting: list[_Call] = []
+        self._pilot: asyncio.Task[None] | None = None
+
+    @staticmethod
+    def fits(client: Any) -> bool:
+        return type(client) is AsyncRedis and client.connection is None
+
+    async def run(self, script: Script, keys: list[str], arguments: tuple[Any, ...]) -> Any:
+        call = _Call(script, (len(keys), *keys, *arguments))
+        self._waiting.append(call)
+        if self._pilot is None:
+            # A task of its own: whoever gives up waiting does not take the others down.
+            self._pilot = asyncio.create_task(self._fly())
+        return await call.answer
+
+    async def _fly(self) -> None:
+        flight: list[_Call] = []
+        try:
+            while self._waiting:
+                flight, self._waiting = self._waiting[:FLIGHT], self._waiting[FLIGHT:]
+                try:
+                    await self._exchange(flight)
+                except Exception as error:  # theirs to handle, each for itself
+                    for call in flight:
+                        call.fail(error)
+        finally:
+            self._pilot = None
+            for call in (*flight, *self._waiting):  # some only when the loop is being closed
+                call.answer.cancel()
+
+    async def _exchange(self, flight: list[_Call]) -> None:
+        kept = self._connection is not None
+        try:
+            await self._ask(flight)
+        except RedisConnectionError:
+            if not kept or any(call.answer.done() for call in flight):
+                raise
+            await self._ask(flight)  # closed while idle; see `Wire.run`
+
+    async def _ask(self, flight: list[_Call]) -> None:
+        if self._connection is None:
+            pool = self._client.connection_pool
+            self._connection = await pool.get_connection()  # type: ignore[no-untyped-call]
+        connection = self._connection
+        healthy = False
+        try:
+            commands = [call.command for call in flight]
+            await connection.send_packed_command(connection.pack_commands(commands))
+            healthy = all([await self._read(connection, call) for call in flight])
+        finally:
+            if not healthy:
+                # An answer may still come, or the server cannot serve: begin anew next time.
+                self._connection = None
+                await connection.disconnect(nowait=True)
+                await self._client.connection_pool.release(connection)
+
+    async def _read(self, connection: Any, call: _Call) -> bool:
+        """Whether the answer leaves no doubt about the connection."""
+        try:
+            call.settle(await connection.read_response())
+        except NoScriptError:
+            call.whole = True
+            self._waiting.append(call)
+        except ResponseError as error:
+            call.fail(error)
+            return False
+        return True

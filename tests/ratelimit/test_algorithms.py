@@ -103,7 +103,7 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self):
         if hasattr(self, "limiter"):
-            client = self.limiter._client
+            client = self.limiter.client
             for key in self.policy.state_keys(self.caller):
                 assert client.pttl(key) != -1  # gone, or it will be
             client.close()

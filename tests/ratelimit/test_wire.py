@@ -1,8 +1,10 @@
+import asyncio
 import os
 import threading
 import warnings
 
 import pytest
+import redis.asyncio
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
@@ -10,7 +12,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from config.scripts import Script
 from ratelimit.limiter import Limiter
 from ratelimit.sentence import parse
-from ratelimit.wire import Wire
+from ratelimit.wire import AsyncWire, Wire
 from tests.servers import redis_server, wait_for
 
 DOUBLE = Script("double", "return ARGV[1] * 2")
@@ -99,3 +101,64 @@ def test_a_child_process_opens_its_own_connection(redis_client):
     os.close(reader)
     os.close(writer)
     assert limiter.hit(policy, "ada").remaining == 7
+
+
+@pytest.fixture
+async def async_client(redis_server):
+    async with redis.asyncio.Redis(port=redis_server.port) as client:
+        yield client
+
+
+async def test_calls_that_wait_together_travel_together(async_client, redis_client):
+    await AsyncWire(async_client).run(DOUBLE, [], (0,))
+    before = redis_client.info("stats")["total_connections_received"]
+    wire = AsyncWire(async_client)
+    answers = await asyncio.gather(*(wire.run(DOUBLE, [], (n,)) for n in range(2000)))
+    assert answers == [n * 2 for n in range(2000)]
+    assert redis_client.info("stats")["total_connections_received"] - before <= 1
+
+
+async def test_a_call_that_nobody_waits_for_does_not_shift_the_answers(async_client):
+    wire = AsyncWire(async_client)
+    calls = [asyncio.create_task(wire.run(DOUBLE, [], (n,))) for n in range(10)]
+    await asyncio.sleep(0)
+    calls[3].cancel()
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    assert [answer for number, answer in enumerate(answers) if number != 3] == [
+        n * 2 for n in range(10) if n != 3
+    ]
+    assert await wire.run(DOUBLE, [], (50,)) == 100
+
+
+async def test_an_unknown_script_is_sent_whole_to_all_who_wait(async_client):
+    await async_client.script_flush()
+    wire = AsyncWire(async_client)
+    answers = await asyncio.gather(*(wire.run(DOUBLE, [], (n,)) for n in range(20)))
+    assert answers == [n * 2 for n in range(20)]
+
+
+async def test_one_bad_call_fails_alone(async_client):
+    wire = AsyncWire(async_client)
+    good, bad, also_good = await asyncio.gather(
+        wire.run(DOUBLE, [], (1,)),
+        wire.run(BAD, [], ()),
+        wire.run(DOUBLE, [], (2,)),
+        return_exceptions=True,
+    )
+    assert (good, also_good) == (2, 4)
+    assert isinstance(bad, ResponseError)
+
+
+async def test_a_restart_goes_unnoticed_by_the_async_wire():
+    with redis_server() as server:
+        async with redis.asyncio.Redis(port=server.port) as client:
+            wire = AsyncWire(client)
+            assert await wire.run(DOUBLE, [], (1,)) == 2
+            server.stop()
+            with pytest.raises(RedisConnectionError):
+                await wire.run(DOUBLE, [], (1,))
+            server.start()
+            assert await wire.run(DOUBLE, [], (2,)) == 4
+            server.stop()
+            server.start()
+            assert await wire.run(DOUBLE, [], (3,)) == 6
