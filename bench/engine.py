@@ -65,6 +65,14 @@ def rows(size: int) -> Iterator[dict[str, Any]]:
         }
 
 
+def cost(client: redis.Redis, work: Callable[[], Any]) -> tuple[float, float]:
+    """Seconds on the wall, and bytes of the server's memory."""
+    before, start = client.info("memory")["used_memory"], time.perf_counter()
+    work()
+    seconds = time.perf_counter() - start
+    return seconds, client.info("memory")["used_memory"] - before
+
+
 @dataclass
 class Boards:
     """A plain board and one with everything on, both of one size."""
@@ -74,6 +82,8 @@ class Boards:
     plain: RedisLeaderboard
     full: RedisLeaderboard
     chance: random.Random
+    plain_bytes: float  # of memory, per player
+    earliest_bytes: float
 
     @classmethod
     def filled(cls, client: redis.Redis, size: int, report: Report) -> Boards:
@@ -87,20 +97,19 @@ class Boards:
             events=True,
             notices=True,
         )
-        start = time.perf_counter()
-        plain.load(rows(size))
-        middle = time.perf_counter()
-        full.load(rows(size))
+        plain_seconds, plain_bytes = cost(client, lambda: plain.load(rows(size)))
+        full_seconds, full_bytes = cost(client, lambda: full.load(rows(size)))
         report.line(
-            f"- {size:,} players loaded: plain {duration(middle - start)}, "
-            f"`earliest` {duration(time.perf_counter() - middle)}"
+            f"- {size:,} players loaded: plain {duration(plain_seconds)}, "
+            f"`earliest` {duration(full_seconds)}"
         )
         for window in ("day", "week", "month"):
             period = period_at(window, full.now(), full.rules.zone)
             entries = keys.window_entries(full.key, window, period.name)
             client.copy(full.entries_key, entries, replace=True)
             client.copy(keys.stamps(full.entries_key), keys.stamps(entries), replace=True)
-        return cls(size, client, plain, full, random.Random(1))
+        chance = random.Random(1)
+        return cls(size, client, plain, full, chance, plain_bytes / size, full_bytes / size)
 
     def anybody(self) -> int:
         return self.chance.randrange(self.size)
@@ -195,7 +204,7 @@ def run(report: Report) -> None:
         if len(boards) > 1:
             growth(report, compare, boards[0], boards[-1])
             ties_at_scale(report, compare, client, boards[-1].size)
-    memory(report, SIZES[-1])
+        memory(report, boards[-1])
 
 
 def single_calls(report: Report, compare: Compare, boards: list[Boards]) -> None:
@@ -293,51 +302,43 @@ def growth(report: Report, compare: Compare, small: Boards, large: Boards) -> No
 def ties_at_scale(report: Report, compare: Compare, client: redis.Redis, size: int) -> None:
     """Ranks with ten distinct scores must cost no more than with a million."""
     table = []
-    for ranking in ("ordinal", "competition", "dense"):
-        board = RedisLeaderboard(client, f"{{ties:{ranking}}}", None, ranking=ranking)
-        board.load({"user_id": player(n), "score": n % 10} for n in range(size))
-        chance = random.Random(2)
-
-        def rank(board: RedisLeaderboard = board, chance: random.Random = chance) -> Any:
-            return board.get_rank(player(chance.randrange(size)))
-
-        def page(board: RedisLeaderboard = board, chance: random.Random = chance) -> Any:
-            return board.get_page(chance.randrange(size), 10)
-
-        found = compare({"rank": rank, "page": page}, rounds=9)
+    boards = {
+        ranking: RedisLeaderboard(client, "{ties}", None, ranking=ranking)
+        for ranking in ("ordinal", "competition", "dense")
+    }
+    # The others need less than dense ranks, and can read the same entries.
+    boards["dense"].load({"user_id": player(n), "score": n % 10} for n in range(size))
+    chance = random.Random(2)
+    for ranking, board in boards.items():
+        found = compare(
+            {
+                "rank": lambda board=board: board.get_rank(player(chance.randrange(size))),
+                "page": lambda board=board: board.get_page(chance.randrange(size), 10),
+            },
+            rounds=9,
+        )
         table.append((ranking, duration(found.median("rank")), duration(found.median("page"))))
-        board.clear()
     report.table((f"ranking, {size:,} entries, ten scores", "rank", "page of 10"), table)
 
 
-def memory(report: Report, size: int) -> None:
-    def bare(client: redis.Redis) -> None:
-        for batch in _batches(rows(size), 1000):
+def memory(report: Report, board: Boards) -> None:
+    size, client = board.size, board.client
+
+    def bare() -> None:
+        waiting = rows(size)
+        while batch := list(itertools.islice(waiting, 1000)):
             pipeline = client.pipeline(transaction=False)
-            pipeline.zadd("bare", {row["user_id"]: row["score"] for row in batch})
+            pipeline.zadd("bare:{of}", {row["user_id"]: row["score"] for row in batch})
             for row in batch:
-                pipeline.hset(f"bare:user:{row['user_id']}", mapping=row["metadata"])
+                pipeline.hset(f"bare:{{of}}:user:{row['user_id']}", mapping=row["metadata"])
             pipeline.execute()
 
-    def plain(client: redis.Redis) -> None:
-        RedisLeaderboard(client, "bare", None).load(rows(size))
-
-    def earliest(client: redis.Redis) -> None:
-        RedisLeaderboard(client, "bare", None, ties="earliest").load(rows(size))
-
-    used = {}
-    for name, fill in {"bare": bare, "plain": plain, "earliest": earliest}.items():
-        with own_server() as server, server.client() as client:
-            before = client.info("memory")["used_memory"]
-            fill(client)
-            used[name] = (client.info("memory")["used_memory"] - before) / size
-    table = [("sorted set and hashes, bare", f"{used['bare']:.0f} bytes", "")]
-    for name, at_most in (("plain", 1.05), ("earliest", 1.6)):
-        verdict = report.verdict(f"memory, {name}", used[name] / used["bare"], at_most=at_most)
-        table.append((f"{name} board", f"{used[name]:.0f} bytes", verdict))
+    _, used = cost(client, bare)
+    table = [("sorted set and hashes, bare", f"{used / size:.0f} bytes", "")]
+    for name, own, at_most in (
+        ("plain", board.plain_bytes, 1.05),
+        ("earliest", board.earliest_bytes, 1.6),
+    ):
+        verdict = report.verdict(f"memory, {name}", own * size / used, at_most=at_most)
+        table.append((f"{name} board", f"{own:.0f} bytes", verdict))
     report.table((f"memory at {size:,} players", "per player", "times the bare one"), table)
-
-
-def _batches(items: Iterator[Any], count: int) -> Iterator[list[Any]]:
-    while batch := list(itertools.islice(items, count)):
-        yield batch
