@@ -181,7 +181,7 @@ class ReadOperations(Board):
                 "rank": rank,
                 "user_id": user_id,
                 "score": float(score),
-                "metadata": dict(zip(flat[::2], flat[1::2], strict=True)) if flat else {},
+                "metadata": dict(zip(*[iter(flat)] * 2, strict=True)) if flat else {},
             }
             for rank, user_id, score, flat in zip(ranks, ids, scores, details, strict=True)
         ]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from leaderboard.engine.base import Board, Call, Operation, T, script, text
+from leaderboard.engine.base import Board, Call, Operation, script, text
 from leaderboard.engine.errors import (
     LeaderboardError,
     RowsRefusedError,
@@ -35,6 +34,8 @@ LOAD = script("load_entries")
 ROWS_PER_CALL = 1000  # about ten milliseconds of the server's time
 CLEARED_PER_CALL = 5000
 
+STATUSES = {"season", "window", "refused"}
+
 Result = dict[str, Any]
 Row = Submission | Mapping[str, Any]
 
@@ -53,12 +54,12 @@ class WriteOperations(Board):
         user_id = checked_id(user_id)
         key = "" if idempotency_key is None else checked_key(idempotency_key)
         row = self._row(user_id, score, operator, subscore, metadata, key, source)
-        return self._write(row, "o1", partial(self._answered, user_id, metadata or {}))
-
-    def _answered(self, user_id: str, given: Details, answer: Any) -> Result:
-        if answer.__class__ is not list:
-            raise refusal(text(answer))
-        return self._result(user_id, answer, given)
+        # As `_write`, but in one generator: half of the time of a submission is Python's.
+        while True:
+            answer = yield self._write_call(row, "o1")
+            if answer.__class__ is list and answer[0].__class__ is int:
+                return self._result(user_id, answer, row)
+            self._explain(answer)
 
     def _details_operation(
         self, user_id: str, metadata: Details, source: str
@@ -67,19 +68,18 @@ class WriteOperations(Board):
         flat = flat_details(metadata, self.rules.groups)
         row = [user_id, "", f"D{len(flat) // 2}", "", "", source, *flat]
         try:
-            return (
-                yield from self._write(row, "o1", partial(self._answered, user_id, metadata or {}))
-            )
+            answer = yield from self._write(row, "o1")
         except LeaderboardError as error:
             if error.code == "unknown_player":
                 return None
             raise
+        return self._result(user_id, answer, row)
 
     def _submit_many_operation(
         self, rows: Iterable[Row], all_or_nothing: bool, details: bool
     ) -> Operation[list[Result | LeaderboardError]]:
         results: list[Result | LeaderboardError] = []
-        packed: list[tuple[int, str, Details | None, list[Any]]] = []
+        packed: list[tuple[int, str, list[Any]]] = []
         for number, row in enumerate(rows):
             try:
                 one = row if isinstance(row, Submission) else _submission(row)
@@ -92,7 +92,7 @@ class WriteOperations(Board):
                 results.append(error)
             else:
                 results.append({})
-                packed.append((number, user_id, (one.metadata or {}) if details else None, flat))
+                packed.append((number, user_id, flat))
         if all_or_nothing:
             _refuse_any({n: r for n, r in enumerate(results) if isinstance(r, LeaderboardError)})
             if len(results) > MOST_ROWS:
@@ -105,19 +105,19 @@ class WriteOperations(Board):
         flags = f"{'a' if all_or_nothing else 'm'}{details:d}"
         for start in range(0, len(packed), portion):
             batch = packed[start : start + portion]
-            flat = [value for _, _, _, values in batch for value in values]
+            flat = [value for _, _, row in batch for value in row]
             try:
-                answers = yield from self._write(flat, flags, list)
+                answers = yield from self._write(flat, flags)
             except SeasonMovedError as error:
                 if start == 0:
                     raise
                 # What is written stays written; the caller sends the rest again.
-                for number, _, _, _ in packed[start:]:
+                for number, _, _ in packed[start:]:
                     results[number] = error
                 break
-            for (number, user_id, metadata, _), answer in zip(batch, answers, strict=True):
+            for (number, user_id, sent), answer in zip(batch, answers, strict=True):
                 if answer.__class__ is list:
-                    results[number] = self._result(user_id, answer, metadata)
+                    results[number] = self._result(user_id, answer, sent if details else None)
                 else:
                     results[number] = refusal(text(answer))
         return results
@@ -154,32 +154,38 @@ class WriteOperations(Board):
             return [user_id, repr(number), code, second, idempotency_key, source, *flat]
         return [user_id, repr(number), f"{sign}{len(flat) // 2}", *flat]
 
-    def _write(self, rows: Sequence[Any], mode: str, finish: Callable[[Any], T]) -> Operation[T]:
-        """Send rows, again when Redis says that another day has begun there; `finish` the reply."""
+    def _write(self, rows: Sequence[Any], mode: str) -> Operation[Any]:
+        """Send rows, again when Redis says that another day has begun there."""
+        while True:
+            reply = yield self._write_call(rows, mode)
+            first = reply[0] if reply.__class__ is list and reply else ""
+            if reply.__class__ is list and (first.__class__ is list or text(first) not in STATUSES):
+                return reply
+            self._explain(reply)
+
+    def _write_call(self, rows: Sequence[Any], mode: str) -> Call:
         if self._read_only:
             self._check_writable()
-        while True:
-            names, extra = self._keys_now()
-            # A plain board has a script of its own, which cannot do all or nothing.
-            sent = WRITE_PLAIN if self._plain and mode[0] != "a" else WRITE
-            args = [f"{self.rules.flags}{mode}{self.max_entries or 0}", extra, *rows]
-            reply = yield Call(sent, names, args, True)
-            if sent is WRITE_PLAIN or reply.__class__ is not list or not reply:
-                return finish(reply)
-            status = text(reply[0])
-            if status == "window":
-                self._learn_time(int(reply[1]))
-            elif status == "season":
-                number = None if reply[1] is None else int(reply[1])
-                raise SeasonMovedError(number, text(reply[2]))
-            elif status == "refused":
-                pairs = zip(reply[1::2], reply[2::2], strict=True)
-                _refuse_any({int(number): refusal(text(code)) for number, code in pairs})
-            else:
-                return finish(reply)
+        names, extra = self._keys_now()
+        # A plain board has a script of its own, which cannot do all or nothing.
+        sent = WRITE_PLAIN if self._plain and mode[0] != "a" else WRITE
+        return Call(sent, names, [f"{self.rules.flags}{mode}{self.max_entries or 0}", extra, *rows])
 
-    def _result(self, user_id: str, answer: list[Any], given: Details | None) -> Result:
-        """A script's answer for people; `given` are the details sent, None to leave them out."""
+    def _explain(self, reply: Any) -> None:
+        """Why nothing was written: raises, unless only the windows have moved."""
+        if not isinstance(reply, list):
+            raise refusal(text(reply))
+        status = text(reply[0])
+        if status == "season":
+            number = None if reply[1] is None else int(reply[1])
+            raise SeasonMovedError(number, text(reply[2]))
+        if status == "refused":
+            pairs = zip(reply[1::2], reply[2::2], strict=True)
+            _refuse_any({int(number): refusal(text(code)) for number, code in pairs})
+        self._learn_time(int(reply[1]))
+
+    def _result(self, user_id: str, answer: list[Any], row: list[Any] | None) -> Result:
+        """A script's answer for people; `row` as it was sent, None to leave the details out."""
         (
             replayed,
             rank,
@@ -203,12 +209,12 @@ class WriteOperations(Board):
             "replayed": replayed == 1,
             "sequence": sequence,
         }
-        if given is not None:
+        if row is not None:
             if flat is None:  # what was given is all there is
-                result["metadata"] = {str(name): str(value) for name, value in given.items()}
+                values = iter(row[3:] if row[2][0].islower() else row[6:])
             else:
-                values = [text(value) for value in flat]
-                result["metadata"] = dict(zip(values[::2], values[1::2], strict=True))
+                values = iter([text(value) for value in flat])
+            result["metadata"] = dict(zip(values, values))  # noqa: B905
         if self.rules.subscore is not None:
             result["subscore"] = None if subscore is None else float(subscore)
         return result

@@ -1,10 +1,15 @@
 """A program in the manner of the redis.io leaderboard guide runs on the engine as it is."""
 
+# ruff: noqa: F811
+
 import contextlib
 
 import pytest
 
 from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard
+
+# The engine's servers; elsewhere in this folder `client` is Django's.
+from tests.leaderboard.engine.conftest import _started, backend, client  # noqa: F401
 
 PLAYERS = [
     ("player-1", 1200, {"name": "Ada", "country": "GB"}),
