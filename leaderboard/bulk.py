@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
+import msgspec
 from django.db import connection
 from django.db.models import Model
 
@@ -44,4 +44,4 @@ def storable(text: str) -> str:
 
 
 def storable_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\\u0000", "\ufffd")
+    return msgspec.json.encode(value).decode().replace("\\u0000", "\ufffd")

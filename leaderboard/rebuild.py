@@ -11,12 +11,14 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from config import scripts
 from config.redis import get_redis
 from leaderboard import consumer, keys, pointer
+from leaderboard.engine.seasons import FilledRow
 from leaderboard.engine.windows import ALL_TIME, Period, period_at, periods_since
 from leaderboard.errors import ServiceError
 from leaderboard.models import Board, Player, ScoreEvent
@@ -246,12 +248,12 @@ class Build:
     def load_all(self) -> None:
         """Fill the fresh keys, and give back the details that Redis has lost."""
         self.clean()
-        self.engine.beside().load(self._with_lost_details(self.season.rows()))
+        self.engine.beside().fill(self._with_lost_details(self.season))
         for (name, period), (_, replay) in self.windows.items():
             if self.board.max_entries:
                 replay.trim(self.board.max_entries, self.ranking)
             window = self.engine.window(name, None if name == ALL_TIME else period)
-            window.beside().load(self._with_lost_details(replay.rows()))
+            window.beside().fill(self._with_lost_details(replay))
 
     def catch_up(self) -> None:
         """Add what came since; the board is paused, so this is the rest."""
@@ -290,26 +292,22 @@ class Build:
         for entries in live:
             get_redis().unlink(*keys.entries_keys(keys.rebuilt(entries), fields))
 
-    def _with_lost_details(self, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        portion: list[dict[str, Any]] = []
-        for row in rows:
-            portion.append(row)
-            if len(portion) == PORTION:
-                yield from self._give_back(portion)
-                portion = []
-        yield from self._give_back(portion)
+    def _with_lost_details(self, replay: Replay) -> Iterator[FilledRow]:
+        rows = replay.filled_rows()
+        while portion := list(islice(rows, PORTION)):
+            self._give_back(portion)
+            yield from portion
 
-    def _give_back(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _give_back(self, rows: list[FilledRow]) -> None:
         """The log has what was submitted; the players' own rows what was there before it."""
         pipe = get_redis().pipeline(transaction=False)
         for row in rows:
-            pipe.exists(keys.user(self.board.key, row["user_id"]))
+            pipe.exists(keys.user(self.board.key, row[0]))
         lost = [row for row, known in zip(rows, pipe.execute(), strict=True) if not known]
-        profiles = Player.objects.in_bulk([row["user_id"] for row in lost]) if lost else {}
-        for row in lost:
-            player = profiles.get(row["user_id"])
-            row["metadata"] = profile_details(player) | self.details.get(row["user_id"], {})
-        return rows
+        profiles = Player.objects.in_bulk([row[0] for row in lost]) if lost else {}
+        for player_id, *_, flat in lost:
+            known = profile_details(profiles.get(player_id)) | self.details.get(player_id, {})
+            flat.extend(part for pair in known.items() for part in pair)
 
 
 def profile_details(player: Player | None) -> dict[str, str]:

@@ -5,7 +5,7 @@ The rules are those of `write_entries.lua`; a test drives both side by side.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +98,20 @@ class Replay:
                 "at": entry.at,
                 "counter": entry.counter,
             }
+
+    def filled_rows(
+        self, details: Callable[[str], list[str]] = lambda player_id: []
+    ) -> Iterator[tuple[str, float, float, int, int, list[str]]]:
+        """As the engine's `fill` takes them; `details` gives names and values in turn."""
+        for player_id, entry in self.entries.items():
+            yield (
+                player_id,
+                entry.score,
+                entry.subscore,
+                entry.at,
+                entry.counter,
+                details(player_id),
+            )
 
     def _better(self, score: float, subscore: float, old: Entry) -> bool:
         if score != old.score:

@@ -14,7 +14,7 @@ from leaderboard import keys
 from leaderboard.engine.base import Board, Operation, T, text
 from leaderboard.engine.errors import LeaderboardError
 from leaderboard.engine.reads import Entry, ReadOperations
-from leaderboard.engine.seasons import SeasonOperations
+from leaderboard.engine.seasons import FilledRow, SeasonOperations
 from leaderboard.engine.unions import UnionOperations
 from leaderboard.engine.values import Details, checked_id
 from leaderboard.engine.writes import Result, Row, WriteOperations
@@ -127,6 +127,10 @@ class RedisLeaderboard(Operations):
     def load(self, rows: Iterable[Mapping[str, Any]]) -> int:
         """Put entries with given times on the board, as `scan` gives them; no events, no trim."""
         return self._run(self._load_operation(rows))
+
+    def fill(self, rows: Iterable[FilledRow]) -> int:
+        """As `load`, for entries that are empty so far: several times as fast, nothing checked."""
+        return self._run(self._fill_operation(rows))
 
     def drop_season(self, number: int, *, waiting: Iterable[int] = ()) -> int:
         """Drop a portion of another season, with the details of players who stand nowhere else.
@@ -306,6 +310,9 @@ class AsyncRedisLeaderboard(Operations):
 
     async def load(self, rows: Iterable[Mapping[str, Any]]) -> int:
         return await self._run(self._load_operation(rows))
+
+    async def fill(self, rows: Iterable[FilledRow]) -> int:
+        return await self._run(self._fill_operation(rows))
 
     async def drop_season(self, number: int, *, waiting: Iterable[int] = ()) -> int:
         return await self._run(self._drop_season_operation(number, waiting))

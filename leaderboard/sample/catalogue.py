@@ -51,7 +51,7 @@ CATALOGUE: tuple[SampleBoard, ...] = (
             "description": "Arcade racing through a city at night. Your best run of the month "
             "counts; whoever reaches a score first keeps the place.",
             "operator": "best",
-            "windows": ["day", "week", "all"],
+            "windows": ["day", "week"],
             "groups": ["country"],
             "schedule": "monthly",
             "highest_score": 10_000_000,

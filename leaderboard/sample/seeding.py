@@ -211,9 +211,9 @@ class _Seeding:
         )
         get_redis().set(keys.sequence(board.key), self.sequence)
         engine = board.engine(number)
-        engine.load(self.with_details(replay))
+        engine.fill(replay.filled_rows(self.details()))
         for name, (_, window) in self.windows.items():
-            engine.window(name).load(window.rows())
+            engine.window(name).fill(window.filled_rows())
 
     def some_players(self) -> list[int]:
         """Not everyone plays every season."""
@@ -286,12 +286,18 @@ class _Seeding:
                 None,
             )
 
-    def with_details(self, replay: Replay) -> Iterator[dict[str, Any]]:
-        details = {person.id: person.details for person in self.people}
-        for count, row in enumerate(replay.rows(), 1):
-            if count % 1000 == 0:
+    def details(self) -> Callable[[str], list[str]]:
+        by_id = {person.id: person for person in self.people}
+        done = 0
+
+        def flat(player_id: str) -> list[str]:
+            nonlocal done
+            done += 1
+            if done % 1000 == 0:
                 self.step(1000)
-            yield row | {"metadata": details[row["user_id"]]}
+            return [part for pair in by_id[player_id].details.items() for part in pair]
+
+        return flat
 
     def name(self, number: int, opens: datetime) -> str:
         if self.sample.season_names:

@@ -13,26 +13,56 @@
 -- include places
 local frozen = base .. ':s' .. ARGV[3]
 local portion = tonumber(ARGV[4])
+local FOREVER = math.huge
 
-local function waits_elsewhere(id)
-  for at = 5, #ARGV do
-    local entries = base .. ':s' .. ARGV[at]
-    if stamped then
-      if call('HEXISTS', entries .. ':at', id) == 1 then return true end
-    elseif call('ZSCORE', entries, id) or call('ZSCORE', entries .. ':aside', id) then
-      return true
+-- The sorted sets that exist, each with the moment when its players' details may go.
+local kept = {}
+local function keep(entries, moment)
+  if call('EXISTS', entries, entries .. ':aside') > 0 then kept[#kept + 1] = {entries, moment} end
+end
+for number = 2, #KEYS do
+  keep(KEYS[number], number > 2 and tonumber(expires[number]) or FOREVER)
+end
+for at = 5, #ARGV do keep(base .. ':s' .. ARGV[at], FOREVER) end
+
+-- For each of the ids, whether it stands in one sorted set: one call for all of them.
+local function standing(entries, ids)
+  if stamped then return call('HMGET', entries .. ':at', unpack(ids)) end
+  local found = call('ZMSCORE', entries, unpack(ids))
+  local hidden = call('ZMSCORE', entries .. ':aside', unpack(ids))
+  for at = 1, #ids do found[at] = found[at] or hidden[at] end
+  return found
+end
+
+local function release(ids)
+  local moments, gone = {}, {}
+  for _, one in ipairs(kept) do
+    local found = standing(one[1], ids)
+    for at = 1, #ids do
+      if found[at] then moments[at] = math.max(moments[at] or 0, one[2]) end
     end
   end
-  return false
+  for at, id in ipairs(ids) do
+    local user, moment = base .. ':user:' .. id, moments[at]
+    if not moment then
+      gone[#gone + 1] = user
+    elseif moment == FOREVER then
+      call('PERSIST', user)
+    else
+      call('PEXPIREAT', user, string.format('%.0f', moment))
+    end
+  end
+  if #gone > 0 then call('UNLINK', unpack(gone)) end
 end
 
 for _, entries in ipairs({frozen, frozen .. ':aside'}) do
   local members = portion > 0 and call('ZRANGE', entries, 0, portion - 1) or {}
-  for _, member in ipairs(members) do
-    local id = string.sub(member, prefix_length + 1)
-    if not waits_elsewhere(id) then release_details(id) end
+  if #members > 0 then
+    local ids = {}
+    for at, member in ipairs(members) do ids[at] = string.sub(member, prefix_length + 1) end
+    release(ids)
+    call('ZREMRANGEBYRANK', entries, 0, #members - 1)
   end
-  if #members > 0 then call('ZREMRANGEBYRANK', entries, 0, #members - 1) end
   portion = portion - #members
 end
 local left = call('ZCARD', frozen) + call('ZCARD', frozen .. ':aside')

@@ -61,3 +61,6 @@ def test_replay_and_engine_agree(redis_client, subscore, submissions, order, tie
     again = RedisLeaderboard(redis_client, "leaderboard:{y}", None, **rules)
     again.load(replay.rows())
     assert list(again.scan(details=False)) == list(board.scan(details=False))
+    filled = RedisLeaderboard(redis_client, "leaderboard:{z}", None, **rules)
+    filled.fill(replay.filled_rows())
+    assert list(filled.scan(details=False)) == list(board.scan(details=False))
