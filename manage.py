@@ -16,6 +16,8 @@ def main() -> None:
     except ConfigurationError as error:
         # A wrong setting is the operator's to mend: one line, not a traceback.
         sys.exit(f"rostrum: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)  # as a shell says it; whoever pressed Ctrl-C needs no traceback
 
 
 if __name__ == "__main__":

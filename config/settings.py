@@ -190,6 +190,10 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 
+# Password resets; in a local trial they appear in var/log/web.log.
+globals().update(environment.email("EMAIL_URL", "consolemail://"))
+DEFAULT_FROM_EMAIL = environment.text("DEFAULT_FROM_EMAIL", "Rostrum <rostrum@localhost>")
+
 # Forms are small; the largest body is a bulk submission of 10,000 rows to the API.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 LARGEST_BODY = 16 * 1024 * 1024
