@@ -5,7 +5,7 @@ PORT ?= 8000
 WORKERS ?= 2
 BIN := .venv/bin
 
-.PHONY: help run test test-postgresql install lint format types bench screenshots clean
+.PHONY: help run test test-postgresql test-cluster test-faults install lint format types bench screenshots clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -19,6 +19,12 @@ test: .venv/dev.stamp ## run every test against real servers
 
 test-postgresql: .venv/dev.stamp ## the same on a real PostgreSQL (Debian: postgresql)
 	TEST_DATABASE=postgresql $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+test-cluster: .venv/dev.stamp ## the same on a Redis Cluster of three primaries
+	TEST_REDIS=cluster $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+test-faults: .venv/dev.stamp ## kill, stop and cut off real processes under load (minutes)
+	$(BIN)/python -m pytest -m faults tests/faults $(ARGS)
 
 install: .venv/run.stamp ## make .venv with the pinned packages, nothing else
 

@@ -1,0 +1,11 @@
+"""The product's settings, with limits that the load of one address does not reach."""
+
+from config.settings import *  # noqa: F403
+from config.settings import RATE_LIMITS
+
+RATE_LIMITS = RATE_LIMITS | {
+    "live_stream": "20000 at once by ip",
+    "api_key": "100000/second by api_key, token bucket, burst 100000",
+    "api_anonymous": "100000/second by ip, token bucket, burst 100000",
+    "page": "100000/second by ip, token bucket, burst 100000",
+}
