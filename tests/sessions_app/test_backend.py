@@ -348,3 +348,47 @@ def test_a_deleted_session_of_a_user_is_announced(redis_client):
         session.delete()
         message = pubsub.get_message(timeout=5)
     assert backend.parse_ended(message["data"]) == session.digest
+
+
+def in_threads(work, count=8):
+    """Run `work(number)` in so many threads that start together; returns what they returned."""
+    started = threading.Barrier(count)
+    results = [None] * count
+
+    def run(number):
+        started.wait()
+        results[number] = work(number)
+
+    threads = [threading.Thread(target=run, args=[number]) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def test_of_many_who_delete_one_session_one_is_told_so():
+    session = saved(**{SESSION_KEY: "7"})
+    results = in_threads(lambda _: perform(backend.end_session(session.digest, "7")))
+    assert sorted(results) == [False] * 7 + [True]
+
+
+def test_many_sign_ins_at_once_leave_an_index_of_what_exists(redis_client, monkeypatch):
+    monkeypatch.setattr(backend, "SESSIONS_PER_USER", 5)
+
+    def sign_in(number):
+        for _ in range(5):
+            session = saved(**{SESSION_KEY: "7"})
+        return session
+
+    in_threads(sign_in, count=4)
+    # One that was being written while it was found to be too much may be left over until the next.
+    sign_in(0)
+    indexed = set(index_of(redis_client, "7"))
+    existing = {
+        key.decode().partition("{")[2].rstrip("}")
+        for key in redis_client.keys("session:*")
+        if not key.startswith(b"session:user:")
+    }
+    assert existing <= indexed  # nobody is signed in where they cannot see it
+    assert len(indexed) <= 5

@@ -180,6 +180,15 @@ def test_browsers_are_named(agent, named):
     assert name_client(agent) == named
 
 
+@pytest.mark.django_db(transaction=True)
+async def test_an_asynchronous_request_notes_the_device_too(async_client, redis_client):
+    user = await User.objects.acreate_user("ann")
+    await async_client.aforce_login(user)
+    await async_client.get("/accounts/devices/", headers={"user-agent": FIREFOX})
+    (device,) = await devices.alist_devices(user.pk)
+    assert device.browser == "Firefox 143"
+
+
 class TestAdmin:
     @pytest.fixture
     def staff(self, client):

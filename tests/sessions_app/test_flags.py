@@ -182,3 +182,17 @@ def test_the_template_tag(rf, save):
     request.user = AnonymousUser()
     assert template.render(Context({"request": request})) == "yes"
     assert template.render(Context({})) == "no"
+
+
+def test_staff_switches_a_flag_in_the_admin(client, ask, django_capture_on_commit_callbacks):
+    client.force_login(User.objects.create_superuser("root"))
+    ann = User.objects.create_user("ann")
+    flag = Flag.objects.create(name="new-thing")
+    assert not ask("new-thing", ann)
+    form = {"description": "", "state": "users", "percentage": "0", "users": [ann.pk]}
+    with django_capture_on_commit_callbacks(execute=True):
+        response = client.post(f"/admin/sessions_app/flag/{flag.pk}/change/", form)
+    assert response.status_code == 302
+    assert ask("new-thing", ann)
+    form["percentage"] = "101"
+    assert client.post(f"/admin/sessions_app/flag/{flag.pk}/change/", form).status_code == 200

@@ -6,7 +6,9 @@ import pytest
 from django.contrib.auth.models import AnonymousUser, User
 
 from config.redis import get_async_redis
+from leaderboard.models import Player
 from sessions_app import keys, presence
+from tests.sessions_app.test_backend import in_threads
 
 
 def move_back(client, key, seconds):
@@ -268,3 +270,21 @@ class TestBeacon:
         response = client.post("/presence/", headers={"sec-fetch-site": "cross-site"})
         assert response.status_code == 403
         assert presence.count() == 0
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("privacy", ["shown", "anonymous", "opted_out"])
+def test_who_hides_on_the_boards_is_not_named_as_online(rf, privacy):
+    user = User.objects.create_user("ann")
+    Player.objects.create(id="p1", account=user, privacy=privacy)
+    request = rf.get("/")
+    request.user = user
+    assert presence.viewer_of(request).startswith("u:" if privacy == "shown" else "h:")
+
+
+def test_many_processes_touch_at_once_and_everybody_counts_once():
+    def touch(number):
+        presence.touch([f"u:{person}" for person in range(number * 50, number * 50 + 100)], "chess")
+
+    in_threads(touch)
+    assert presence.count("chess") == 450

@@ -8,6 +8,9 @@ from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.base import UpdateError
 
 from config.redis import cache_settings, close_async_redis, get_redis
+from leaderboard import keys as leaderboard_keys
+from leaderboard.models import Board
+from leaderboard.ops import boards
 from sessions_app import devices, flags, keys, presence, visits
 from sessions_app.backend import SessionStore
 from sessions_app.models import Flag
@@ -100,6 +103,23 @@ def test_flags(server, rf):
     Flag.objects.update_or_create(name="nearby", defaults={"state": "on"})
     flags.publish()
     assert flags.current()["nearby"].state == "on"
+
+
+@pytest.mark.django_db
+def test_operations_of_boards(server):
+    for number in range(3):
+        board = Board.objects.create(slug=f"board-{number}", name=f"Board {number}")
+        server.zadd(board.key, {f"player{player}": player for player in range(10 * number + 1)})
+    server.xadd(leaderboard_keys.dead_letters(board.key), {"a": "b"})
+    section = boards()
+    (table,) = section.tables
+    assert [(row[0], row[1]) for row in table.rows] == [
+        ("Board 2", "21"),
+        ("Board 1", "11"),
+        ("Board 0", "1"),
+    ]
+    assert [fact.name for fact in section.warnings] == ["Dead letters"]
+    server.delete(leaderboard_keys.dead_letters(board.key))
 
 
 def test_operations(server):
