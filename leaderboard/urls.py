@@ -2,13 +2,14 @@
 
 from django.urls import path
 
-from leaderboard.views import board, console, history, home, notices, own, player
+from leaderboard.views import board, console, history, home, nearby, notices, own, player
 
 urlpatterns = [
     path("", home.home, name="home"),
     path("boards/<slug:slug>/", board.board_page, name="board"),
     path("boards/<slug:slug>/players/<path:player_id>/", player.player_page, name="player"),
     path("boards/<slug:slug>/console/", console.console, name="console"),
+    path("boards/<slug:slug>/nearby/", nearby.nearby_page, name="nearby"),
     path("boards/<slug:slug>/submit/", own.submit, name="submit"),
     path("boards/<slug:slug>/seasons/", history.seasons, name="seasons"),
     path("boards/<slug:slug>/seasons/<int:number>/", history.season, name="season"),

@@ -1,4 +1,3 @@
-// @ts-check
 // A board that moves: one event stream per page. Its markup: templates/leaderboard/board_section.html.
 
 /** @typedef {{order?: [string, number][], rows?: Record<string, string>, size?: string, at?: string}} Update */

@@ -1,4 +1,3 @@
-// @ts-check
 // Every page: times in the reader's zone and language; countries by name.
 
 const language = document.documentElement.lang || undefined;

@@ -1,4 +1,3 @@
-// @ts-check
 // A page without a live stream says every 20 s that it is open, and at its end that it is not.
 if (!document.querySelector("[data-live]")) {
   const tabs = new BroadcastChannel("presence");

@@ -1,4 +1,3 @@
-// @ts-check
 // The page of a rate limit: counts down, then says that the way is free.
 
 const timer = /** @type {HTMLElement | null} */ (document.querySelector("[data-retry-after]"));

@@ -1,0 +1,116 @@
+"""Players near me: a place by hand or from the browser, and sharing one's own by choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.formats import number_format
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods
+
+from leaderboard import nearby, presentation
+from leaderboard.models import Board
+from leaderboard.nearby import Neighbour
+from leaderboard.presentation import Line
+from leaderboard.selectors.people import player_id_of
+from leaderboard.services.enrolment import ensure_player
+from leaderboard.views.board import find_board
+from ratelimit.decorators import limit
+from sessions_app.flags import flag_required
+
+LIMIT = 50
+
+
+class PlaceForm(forms.Form):
+    """A place to look around; without one the page only asks."""
+
+    lat = forms.FloatField(
+        label=_("Latitude"), min_value=-nearby.NORTHMOST, max_value=nearby.NORTHMOST
+    )
+    lon = forms.FloatField(label=_("Longitude"), min_value=-180, max_value=180)
+    radius = forms.FloatField(
+        label=_("Within, in km"), min_value=1, max_value=20_000, initial=50, required=False
+    )
+    by = forms.ChoiceField(
+        label=_("Order"),
+        choices=[("distance", _("Nearest first")), ("rank", _("Best first"))],
+        initial="distance",
+        required=False,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NearbyLine:
+    line: Line
+    distance: str
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@flag_required("nearby")
+@limit("search")
+def nearby_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """Who plays near the place in the address; a POST shares it or takes it back."""
+    board = find_board(request, slug)
+    if request.method == "POST":
+        return _share(request, board)
+    form = PlaceForm(request.GET if "lat" in request.GET else None)
+    lines: list[NearbyLine] | None = None
+    if form.is_bound and form.is_valid():
+        place = form.cleaned_data
+        found = nearby.find(
+            board,
+            place["lat"],
+            place["lon"],
+            radius=place["radius"] or 50,
+            by=place["by"] or "distance",
+            limit=LIMIT,
+        )
+        lines = [_line(board, one) for one in found]
+    me = player_id_of(request.user)
+    context = {
+        "board": board,
+        "form": form,
+        "lines": lines,
+        "sharing": me is not None and nearby.is_sharing(board, me),
+    }
+    return render(request, "leaderboard/nearby.html", context)
+
+
+def _share(request: HttpRequest, board: Board) -> HttpResponse:
+    if not request.user.is_authenticated:
+        raise PermissionDenied
+    player = ensure_player(user=request.user)
+    address = reverse("nearby", args=[board.slug])
+    if "forget" in request.POST:
+        nearby.forget(board, player.pk)
+        messages.success(request, gettext("Your place is deleted."))
+        return redirect(address)
+    form = PlaceForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, gettext("That is not a place on the map."))
+        return redirect(address)
+    place = nearby.share(board, player.pk, form.cleaned_data["lat"], form.cleaned_data["lon"])
+    messages.success(
+        request,
+        gettext("Your place is shared, rounded to about a kilometre, for 30 days."),
+    )
+    return redirect(f"{address}?{urlencode({'lat': place.lat, 'lon': place.lon})}")
+
+
+def _line(board: Board, found: Neighbour) -> NearbyLine:
+    entry = {
+        "rank": found.rank,
+        "user_id": found.player_id,
+        "score": found.score,
+        "metadata": found.details,
+    }
+    distance = number_format(found.distance, 1, use_l10n=True)
+    return NearbyLine(presentation.line(board, entry), gettext("%s km") % distance)
