@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import redis
 
-from tests.servers import OWN_CACHE, OWN_POSTGRES, OWN_SERVER, RedisServer
+from tests.servers import ON_CLUSTER, OWN_CACHE, OWN_POSTGRES, OWN_SERVER, RedisServer
 
 _SERVERS = [server for server in (OWN_SERVER, OWN_CACHE, OWN_POSTGRES) if server]
 
@@ -23,6 +23,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_sessionfinish() -> None:
     for server in _SERVERS:
         server.remove()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """On a cluster, what looks into one server or stops it has nothing to look at."""
+    for item in items if ON_CLUSTER else ():
+        uses = getattr(item, "fixturenames", ())
+        if "redis_server" in uses or item.get_closest_marker("one_server"):
+            item.add_marker(pytest.mark.skip(reason="needs a single server"))
 
 
 @pytest.fixture(scope="session")

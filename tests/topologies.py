@@ -112,43 +112,40 @@ def cluster_url(servers: Sequence[RedisServer]) -> str:
     return "redis+cluster://" + ",".join(f"127.0.0.1:{server.port}" for server in servers)
 
 
+def holder_of(servers: Sequence[RedisServer], slot: int) -> RedisServer:
+    """The primary that holds a slot, as the living agree."""
+    for server in servers:
+        if server.process is not None:
+            with server.client(decode_responses=True) as client:
+                for first, last, primary, *_ in client.execute_command("CLUSTER", "SLOTS"):
+                    if int(first) <= slot <= int(last):
+                        return next(one for one in servers if one.port == int(primary[1]))
+    raise AssertionError(f"Nobody holds slot {slot}.")
+
+
 def move_slot(servers: Sequence[RedisServer], slot: int, *, to: RedisServer) -> None:
     """Give a slot and its keys to another primary, as `redis-cli --cluster reshard` does."""
-    clients = {server.port: server.client(decode_responses=True) for server in servers}
-    ids = {port: str(client.execute_command("CLUSTER", "MYID")) for port, client in clients.items()}
-    source = next(
-        port
-        for port, client in clients.items()
-        if client.info("replication")["role"] == "master" and _owns(client, slot)
-    )
-    target = to.port
-    clients[target].execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[source])
-    clients[source].execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[target])
+    source = holder_of(servers, slot)
+    clients = {server: server.client(decode_responses=True) for server in servers}
+    ids = {one: str(client.execute_command("CLUSTER", "MYID")) for one, client in clients.items()}
+    clients[to].execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[source])
+    clients[source].execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[to])
     while keys := clients[source].execute_command("CLUSTER", "GETKEYSINSLOT", slot, 10):
         clients[source].execute_command(
-            "MIGRATE", "127.0.0.1", target, "", 0, 5000, "REPLACE", "KEYS", *keys
+            "MIGRATE", "127.0.0.1", to.port, "", 0, 5000, "REPLACE", "KEYS", *keys
         )
-    for port in (target, source):
-        clients[port].execute_command("CLUSTER", "SETSLOT", slot, "NODE", ids[target])
+    for server in (to, source):
+        clients[server].execute_command("CLUSTER", "SETSLOT", slot, "NODE", ids[to])
+    wait_for(lambda: all(_agrees(client, slot, to) for client in clients.values()))
     for client in clients.values():
-        if client.info("replication")["role"] == "master":
-            client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", ids[target])
         client.close()
 
 
-def _owns(client: Any, slot: int) -> bool:
-    mine = client.execute_command("CLUSTER", "MYID")
-    nodes = client.execute_command("CLUSTER", "NODES")
-    for node in nodes.values():
-        if node["node_id"] == mine:
-            return any(int(first) <= slot <= int(last) for first, last in _ranges(node["slots"]))
+def _agrees(client: Any, slot: int, holder: RedisServer) -> bool:
+    for first, last, primary, *_ in client.execute_command("CLUSTER", "SLOTS"):
+        if int(first) <= slot <= int(last):
+            return int(primary[1]) == holder.port
     return False
-
-
-def _ranges(slots: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
-    for item in slots:
-        if not item[0].startswith("["):
-            yield item[0], item[-1]
 
 
 class Proxy:

@@ -8,7 +8,7 @@ from redis.cluster import key_slot
 from leaderboard import keys
 from tests.faults.site import SLUG, Site, assert_all_agree
 from tests.servers import redis_cluster, redis_server, wait_for
-from tests.topologies import cluster_url, move_slot
+from tests.topologies import cluster_url, holder_of, move_slot
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
 
@@ -27,25 +27,13 @@ def cache():
         yield server
 
 
-def holder(nodes):
-    """The primary that holds the board."""
-    for server in nodes:
-        if server.process is None:
-            continue
-        with server.client(decode_responses=True) as client:
-            for first, last, primary, *_ in client.execute_command("CLUSTER", "SLOTS"):
-                if first <= SLOT <= last:
-                    return next(one for one in nodes if one.port == primary[1])
-    raise AssertionError("Nobody holds the slot.")
-
-
 @pytest.mark.parametrize("durability", ["primary", "replicated"])
 def test_a_primary_is_killed(nodes, cache, durability, report):
     with Site(REDIS_URL=cluster_url(nodes), CACHE_URL=cache.url, durability=durability) as site:
         watcher = site.watch()
         with site.clients() as clients:
             wait_for(clients.acknowledges(60), timeout=60)
-            holder(nodes).stop(kill=True)
+            holder_of(nodes, SLOT).stop(kill=True)
             wait_for(clients.acknowledges(100), timeout=60)
         picture = site.settled()
         wait_for(lambda: watcher.sequence >= picture.sequence, timeout=30)
@@ -63,12 +51,12 @@ def test_a_slot_moves_while_scores_arrive(nodes, cache, report):
         watcher = site.watch()
         with site.clients() as clients:
             wait_for(clients.acknowledges(60), timeout=60)
-            source = holder(nodes)
+            source = holder_of(nodes, SLOT)
             target = next(one for one in nodes[:3] if one is not source)
             moving = threading.Thread(target=move_slot, args=(nodes, SLOT), kwargs={"to": target})
             moving.start()
             moving.join()
-            assert holder(nodes) is target
+            assert holder_of(nodes, SLOT) is target
             wait_for(clients.acknowledges(100), timeout=60)
         picture = site.settled()
         wait_for(lambda: watcher.sequence >= picture.sequence, timeout=30)
