@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.harness import Report
 
-NOT_A_BENCHMARK = {"__init__", "__main__", "bare", "harness", "load", "plots"}
+NOT_A_BENCHMARK = {"__init__", "__main__", "bare", "harness", "load", "plots", "settings"}
 
 
 def main(names: list[str]) -> int:

@@ -8,22 +8,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
-import sys
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from leaderboard import RedisLeaderboard, keys
-from tests.servers import RedisServer, free_port, wait_for
+from tests.browser.prepare import PASSWORD
+from tests.browser.server import Server
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-PASSWORD = "correct horse battery staple"
 ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
 
 
@@ -43,75 +36,6 @@ def chromium() -> str:
     if os.environ.get("CI") == "true":
         pytest.fail("No Chromium found; with CI=true the browser tests must run.")
     pytest.skip("No Chromium found: the browser tests are skipped.")
-
-
-class Server:
-    """The web process on its own Redis and SQLite; `stop` and `start` keep address and data."""
-
-    def __init__(self, folder: Path) -> None:
-        self.redis = RedisServer(appendonly="yes")
-        self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        self.log = folder / "web.log"
-        self.process: subprocess.Popen[bytes] | None = None
-        self.environment = os.environ | {
-            "DJANGO_SETTINGS_MODULE": "tests.browser.settings",
-            "REDIS_URL": self.redis.url,
-            "CACHE_URL": "",
-            "DATABASE_URL": f"sqlite:///{folder}/db.sqlite3",
-            "SECRET_KEY": "only-for-tests-" + "x" * 40,
-            "DEBUG": "",
-            "ROSTRUM_HOST": "127.0.0.1",
-            "ROSTRUM_PORT": str(self.port),
-            "ROSTRUM_PROCESSES": "1",
-        }
-
-    def prepare(self) -> None:
-        self.redis.start()
-        self.run("-m", "tests.browser.prepare")
-
-    def run(self, *arguments: str) -> None:
-        subprocess.run(
-            [sys.executable, *arguments], cwd=ROOT, env=self.environment, check=True, timeout=120
-        )
-
-    def start(self) -> None:
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "config.web"],
-                cwd=ROOT,
-                env=self.environment,
-                stdout=log,
-                stderr=log,
-            )
-        wait_for(self.answers, timeout=60)
-
-    def answers(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"{self.url}/healthz", timeout=2) as response:
-                return bool(response.status == 200)
-        except (urllib.error.URLError, OSError):
-            return False
-
-    def stop(self) -> None:
-        if self.process is not None:
-            self.process.send_signal(signal.SIGTERM)
-            self.process.wait(timeout=20)
-            self.process = None
-
-    def engine(self, slug: str = "arena") -> RedisLeaderboard:
-        """The board as a game server writes to it."""
-        return RedisLeaderboard(
-            self.redis.client(),
-            keys.base(slug),
-            None,
-            season=1,
-            ties="earliest",
-            groups=("country",),
-            windows=("day", "week"),
-            events=True,
-            notices=True,
-        )
 
 
 @pytest.fixture(scope="package")
