@@ -48,8 +48,9 @@ def compact_number(value: float) -> str:
     """1234567 → 1.2M, in the reader's locale."""
     for limit, unit in ((1e9, "B"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= limit:
-            scaled = value / (1e3 if unit == "k" else limit)
-            return number_format(round(scaled, 1 if abs(scaled) < 100 else 0)) + unit
+            scaled = round(value / (1e3 if unit == "k" else limit), 1)
+            whole = scaled.is_integer() or abs(scaled) >= 100
+            return number_format(round(scaled) if whole else scaled) + unit
     return number_format(int(value) if float(value).is_integer() else round(value, 2))
 
 

@@ -39,10 +39,10 @@ SIGNED_OUT = {"login": "/accounts/login/", "signup": "/accounts/signup/"}
 
 
 def take(page: Any, name: str, path: str) -> None:
-    """What the first screen shows; colours are reduced until the file is small."""
+    """What the first screen shows."""
     page.goto(path)
-    page.wait_for_load_state("load")
-    page.mouse.move(0, 0)
+    if page.locator("[data-status]").count():
+        page.wait_for_selector('[data-status="live"]')
     file = FOLDER / f"{name}.png"
     page.screenshot(path=file, animations="disabled")
     if file.stat().st_size > LARGEST:
@@ -76,6 +76,7 @@ def main() -> None:
                         color_scheme=scheme,
                         reduced_motion="reduce",
                         locale="en-GB",
+                        user_agent="Mozilla/5.0 (X11; Linux x86_64) Chrome/150 Safari/537.36",
                     )
                     page = context.new_page()
                     for name, path in SIGNED_OUT.items():

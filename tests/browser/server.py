@@ -27,6 +27,7 @@ class Server:
         self.process: subprocess.Popen[bytes] | None = None
         self.environment = os.environ | {
             "DJANGO_SETTINGS_MODULE": settings,
+            "ROSTRUM_TEST_FOLDER": str(folder),
             "REDIS_URL": self.redis.url,
             "CACHE_URL": "",
             "DATABASE_URL": f"sqlite:///{folder}/db.sqlite3",
