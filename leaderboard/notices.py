@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from config import scripts
-from config.redis import get_redis
+from config.redis import get_async_redis, get_redis
 from leaderboard import keys
 from leaderboard.models import Board, FinalStanding, Player, Season
 from leaderboard.pointer import moment
@@ -112,6 +112,18 @@ def unread_steps(player_id: str) -> Steps[int]:
     player = _digest(player_id)
     reply = yield Call(_count, [keys.notices(player), keys.notices_read(player)], [MOST_UNREAD])
     return int(reply)
+
+
+async def aunread_count(player_id: str) -> int:
+    """The asynchronous twin."""
+    player = _digest(player_id)
+    names = [keys.notices(player), keys.notices_read(player)]
+    return int(await _count.acall(get_async_redis(), names, [MOST_UNREAD]))
+
+
+def player_of(message: bytes) -> str:
+    """Whom a message of the channel is for."""
+    return str(msgspec.json.decode(message)["player"])
 
 
 def mark_read(player_id: str, notice_id: str) -> None:

@@ -20,8 +20,8 @@ import msgspec
 from config import shutdown
 from config.listening import listener
 from config.redis import OUTAGE_ERRORS, get_async_redis
-from leaderboard import keys
-from leaderboard.live.topic import Source, Topic, Viewer
+from leaderboard import keys, notices
+from leaderboard.live.topic import Source, Topic, Viewer, event
 from sessions_app import keys as session_keys
 from sessions_app.backend import parse_ended
 from sessions_app.presence import Viewers
@@ -201,7 +201,10 @@ class Hub:
         self._subscription = listener(get_async_redis())
         channels = [name.decode() for name in self._channels]
         await self._subscription.subscribe(
-            session_keys.presence_leaving(), session_keys.sessions_ended(), *channels
+            session_keys.presence_leaving(),
+            session_keys.sessions_ended(),
+            keys.notices_live(),
+            *channels,
         )
 
     async def _sequence(self, slug: str) -> int:
@@ -241,6 +244,10 @@ class Hub:
             if message["type"] == "message":
                 self._end(parse_ended(message["data"]))
             return
+        if message["channel"] == keys.notices_live().encode():
+            if message["type"] == "message":
+                await self._tell_player(message["data"])
+            return
         feed = self._channels.get(message["channel"])
         if feed is None:
             return
@@ -249,6 +256,22 @@ class Hub:
             feed.hear(await self._sequence(feed.slug))
         elif message["type"] == "message":
             feed.hear(_sequence_of(message["data"]))
+
+    async def _tell_player(self, data: bytes) -> None:
+        """A notice, to every page that its player has open here."""
+        player_id = notices.player_of(data)
+        viewers = [
+            viewer
+            for feed in self.feeds.values()
+            for topic in feed.topics.values()
+            for viewer in topic.viewers
+            if viewer.player_id == player_id
+        ]
+        if viewers:
+            unread = await notices.aunread_count(player_id)
+            chunk = event("notice", b'{"unread":%d}' % unread)
+            for viewer in viewers:
+                viewer.tell(chunk)
 
     def _end(self, session: str) -> None:
         """End the streams that a session let in; a browser that is still welcome reconnects."""

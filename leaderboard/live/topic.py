@@ -66,12 +66,13 @@ def event(name: str, data: bytes, sequence: int | None = None) -> bytes:
 class Viewer:
     """One open stream: its place in the ring, and the future that wakes it."""
 
-    __slots__ = ("_waiting", "gone", "is_new", "mine_sent", "player_id", "position")
+    __slots__ = ("_waiting", "gone", "is_new", "mine_sent", "player_id", "position", "private")
 
     def __init__(self, position: int, player_id: str | None = None) -> None:
         self.position = position
         self.player_id = player_id
         self.mine_sent = b""
+        self.private = b""  # for this viewer alone: notices
         self.is_new = True
         self.gone = False
         self._waiting: asyncio.Future[None] | None = None
@@ -86,6 +87,11 @@ class Viewer:
     def wake(self) -> None:
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
+
+    def tell(self, chunk: bytes) -> None:
+        """Something for this viewer alone; only the newest is kept for a slow one."""
+        self.private = chunk
+        self.wake()
 
     def leave(self) -> None:
         self.gone = True
@@ -198,6 +204,8 @@ class Topic:
         if mine != viewer.mine_sent:
             viewer.mine_sent = mine
             chunk += mine
+        if viewer.private:
+            chunk, viewer.private = chunk + viewer.private, b""
         return chunk
 
     def _position_after(self, last_sequence: int | None) -> int:

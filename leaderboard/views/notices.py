@@ -11,6 +11,12 @@ from leaderboard import notices
 from leaderboard.selectors import people
 
 
+@require_safe
+def unread(request: HttpRequest) -> HttpResponse:
+    """The number beside “Notices”, asked again now and then by pages without a live stream."""
+    return render(request, "components/unread.html")
+
+
 @login_required
 @require_safe
 def notice_list(request: HttpRequest) -> HttpResponse:

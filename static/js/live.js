@@ -121,6 +121,9 @@ const on = {
     say(text);
     document.dispatchEvent(new CustomEvent("me:changed"));
   },
+  notice({ unread }) {
+    for (const bell of all("[data-notices]")) bell.textContent = unread;
+  },
   redis({ away }) { show(away ? "away" : "live"); },
   // All viewers hear of a new season at once; they need not all ask for it at once.
   season() { setTimeout(() => location.reload(), Math.random() * 3000); },

@@ -11,7 +11,7 @@ import pytest
 import redis
 
 from config.redis import close_async_redis, get_async_redis
-from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard, keys
+from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard, keys, models, notices
 from leaderboard.live import hub as hub_module
 from leaderboard.live.hub import Hub, Watch, close_hub, get_hub
 from leaderboard.live.topic import Picture, Row
@@ -189,3 +189,21 @@ async def test_it_heals_after_redis_was_away(
     while (await stream.next("rows"))[1] != {"bob": 7.0}:
         pass
     await stream.close()
+
+
+async def test_a_notice_reaches_the_open_pages_of_its_player_alone(
+    hub: Hub, engine: RedisLeaderboard
+) -> None:
+    engine.upsert_user("ada", 5)
+    mine, other = Stream(hub, player_id="ada"), Stream(hub, player_id="bob")
+    await mine.next("snapshot")
+    await other.next("snapshot")
+    notices.overtaken(models.Board(slug=SLUG, name="Cup"), "ada", by="Bob", rank=2)
+    assert (await mine.next("notice"))[1] == {"unread": 1}
+    engine.upsert_user("bob", 9)
+    chunk = b""
+    while b"event: rows" not in chunk:
+        chunk = await anext(other.chunks)
+        assert b"event: notice" not in chunk
+    await mine.close()
+    await other.close()
