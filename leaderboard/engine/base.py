@@ -73,8 +73,7 @@ class Board:
         self._read_only = False
         self._clock_skew = 0  # of Redis against this machine, in microseconds; learnt when it shows
         self._valid_from = self._valid_until = 0
-        self._write_keys: list[str] = []
-        self._write_extra = ""
+        self._keys_last: tuple[list[str], str] | None = None
         self._read_keys = [self.key, self.entries_key]
         self._plain = self.rules.plain
         self._waits = self.rules.durability == "replicated"
@@ -128,14 +127,14 @@ class Board:
 
     def _learn_time(self, microseconds: int) -> None:
         self._clock_skew = microseconds - time.time_ns() // 1000
-        self._valid_until = 0
+        self._keys_last = None
 
     def _keys_now(self) -> tuple[list[str], str]:
         """The keys of a write at this moment, and the further rules for the script.
 
-        Computed anew only when a window ends; the script checks that they are of its moment.
+        Computed anew only when a window ends.
         """
-        if not self._write_keys or (
+        if self._keys_last is None or (
             self.rules.windows and not self._valid_from <= self.now() < self._valid_until
         ):
             now = self.now()
@@ -147,9 +146,9 @@ class Board:
             self._valid_from = max((period.start for period in periods), default=0)
             ends = [period.end for period in periods if period.end is not None]
             self._valid_until = min(ends, default=2**53)
-            self._write_keys = self._keys_of(periods)
-            self._write_extra = self._extra(periods, check_time=bool(ends))
-        return self._write_keys, self._write_extra
+            extra = self._extra(periods, check_time=bool(ends))
+            self._keys_last = self._keys_of(periods), extra
+        return self._keys_last
 
     def _keys_ever(self) -> tuple[list[str], str]:
         """The keys of everything that is still kept, past windows included."""

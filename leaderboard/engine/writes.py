@@ -166,7 +166,8 @@ class WriteOperations(Board):
     def _write_call(self, rows: Sequence[Any], mode: str) -> Call:
         if self._read_only:
             self._check_writable()
-        names, extra = self._keys_now()
+        # The script looks at the time itself: keys of a window that is over come back unwritten.
+        names, extra = self._keys_last or self._keys_now()
         # A plain board has a script of its own, which cannot do all or nothing.
         sent = WRITE_PLAIN if self._plain and mode[0] != "a" else WRITE
         return Call(sent, names, [f"{self.rules.flags}{mode}{self.max_entries or 0}", extra, *rows])

@@ -21,7 +21,6 @@ events, notices, wants_details = events == 49, notices == 49, wants_details == 4
 local numbered = stamped or events or notices
 local last = #KEYS
 local DAY = 86400
-local OPERATORS = {s = 'set', b = 'best', i = 'sum', d = ''}
 
 local now, now_text = 0, '0'
 if numbered or ARGV[2] ~= '' then
@@ -214,23 +213,35 @@ local function write(at, pending)
       rank = rank_of(KEYS[2], member, text)
     end
   end
+  local season = extra.season
   if events then
-    -- Always the same names in the same order: the stream stores them once.
-    call('XADD', base .. ':events', 'MAXLEN', '~', extra.cap, '*',
-      'type', operator == 'd' and 'details' or 'score', 'id', id, 'seq', sequence, 'at', now_text,
-      'season', extra.season or '', 'source', source, 'operator', OPERATORS[operator],
-      'value', ARGV[at + 1], 'score', score and number_text(score) or '',
-      'previous', scores[2] or '', 'subscore', with_sub and number_text(subscore) or '',
-      'given_subscore', given_sub and number_text(given_sub) or '', 'key', key, 'details', news,
-      'rank', rank or '', 'previous_rank', previous_rank or '',
-      'trimmed', trimmed and #trimmed > 0 and cjson.encode(trimmed) or '')
+    local name = operator == 's' and 'set' or operator == 'b' and 'best'
+      or operator == 'i' and 'sum' or ''
+    -- The same names in the same order, so that the stream stores them once; those that most
+    -- submissions have no value for come only when one has.
+    if with_sub or key ~= '' or news ~= '' or trimmed or operator == 'd' then
+      call('XADD', base .. ':events', 'MAXLEN', '~', extra.cap, '*',
+        'type', operator == 'd' and 'details' or 'score', 'id', id, 'seq', sequence, 'at', now_text,
+        'season', season or '', 'source', source, 'operator', name,
+        'value', ARGV[at + 1], 'score', score and number_text(score) or '',
+        'previous', scores[2] or '', 'rank', rank or '', 'previous_rank', previous_rank or '',
+        'subscore', with_sub and number_text(subscore) or '',
+        'given_subscore', given_sub and number_text(given_sub) or '', 'key', key, 'details', news,
+        'trimmed', trimmed and #trimmed > 0 and cjson.encode(trimmed) or '')
+    else
+      call('XADD', base .. ':events', 'MAXLEN', '~', extra.cap, '*',
+        'type', 'score', 'id', id, 'seq', sequence, 'at', now_text, 'season', season or '',
+        'source', source, 'operator', name, 'value', ARGV[at + 1], 'score', text,
+        'previous', scores[2] or '', 'rank', rank or '', 'previous_rank', previous_rank or '')
+    end
   end
   if notices then
-    call('SPUBLISH', base .. ':live', string.format(
-      '{"seq":%d,"at":%s,"op":"%s","id":%s,"score":%s,"rank":%s,"previous_rank":%s,"season":%s}',
-      sequence, now_text, operator == 'd' and 'details' or 'score',
-      string.find(id, '[%c"\\]') and cjson.encode(id) or '"' .. id .. '"',
-      text or 'null', rank or 'null', previous_rank or 'null', extra.season or 'null'))
+    local quoted = string.find(id, '[%c"\\]') and cjson.encode(id) or '"' .. id .. '"'
+    call('SPUBLISH', base .. ':live', '{"seq":' .. sequence .. ',"at":' .. now_text
+      .. (operator == 'd' and ',"op":"details","id":' or ',"op":"score","id":') .. quoted
+      .. ',"score":' .. (text or 'null') .. ',"rank":' .. (rank or 'null')
+      .. ',"previous_rank":' .. (previous_rank or 'null') .. ',"season":' .. (season or 'null')
+      .. '}')
   end
   local answer = {
     0, rank, text, previous_rank, scores[2], changed and 1 or 0, sequence,

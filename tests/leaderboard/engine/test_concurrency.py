@@ -90,7 +90,7 @@ def replay(events):
         event = {name.decode(): value.decode() for name, value in fields.items()}
         numbers.append(int(event["seq"]))
         if event["type"] == "score":
-            details = json.loads(event["details"] or "null")
+            details = json.loads(event.get("details") or "null")
             value = float(event["value"])
             answer = model.submit(event["id"], value, event["operator"], None, details, None)
             assert answer["score"] == float(event["score"])

@@ -111,7 +111,7 @@ def test_window_keys_outlive_the_window_by_the_retention(board, client):
 def test_a_clock_that_is_wrong_here_does_not_choose_the_day(board, client):
     for wrong in (-40 * DAY, 40 * DAY):
         board._clock_skew = wrong
-        board._write_keys = []
+        board._keys_last = None
         board.submit("player", 1)
     today = datetime.now(UTC).date().isoformat()
     days = {
