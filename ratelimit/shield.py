@@ -6,10 +6,16 @@ import threading
 from time import monotonic
 
 from ratelimit.algorithms import Algorithm
-from ratelimit.decision import Decision
+from ratelimit.decision import Decision, Reason
 
 MAX_ENTRIES = 10_000
 new = tuple.__new__
+_LIMITS = Reason.LIMITS
+
+
+# The end, the cost that was denied, and the reset, on the monotonic clock; then the tightest
+# limit, what remains of it, and the decision. Flat, because it is unpacked for every refusal.
+_Denial = tuple[float, int, float, int, int, Decision]
 
 
 class Shield:
@@ -22,9 +28,8 @@ class Shield:
 
     def __init__(self, max_entries: int = MAX_ENTRIES) -> None:
         self._max_entries = max_entries
-        # (policy, caller) to (end, cost, reset, decision), times on the monotonic clock.
         # Read without the lock: a lookup in a dict is atomic, and an old entry has only expired.
-        self._denials: dict[tuple[str, str], tuple[float, int, float, Decision]] = {}
+        self._denials: dict[tuple[str, str], _Denial] = {}
         self._writing = threading.Lock()
 
     def __len__(self) -> int:
@@ -35,16 +40,16 @@ class Shield:
         denial = self._denials.get((policy_name, caller))
         if denial is None:
             return None
-        until, denied_cost, reset, decision = denial
+        until, denied_cost, reset, limit, remaining, decision = denial
         now = monotonic()
         if now >= until or cost < denied_cost:
             return None
         if decision.several:
             return _aged(decision, now - (reset - decision.reset_after))
-        _, limit, remaining, _, _, policy, _, reason = decision
         # As the class would make it, without the detour over its keyword arguments.
         return new(
-            Decision, (False, limit, remaining, reset - now, until - now, policy, (), reason)
+            Decision,
+            (False, limit, remaining, reset - now, until - now, decision.policy, (), _LIMITS),
         )
 
     def remember(self, caller: str, cost: int, asked: float, decision: Decision) -> None:
@@ -63,7 +68,14 @@ class Shield:
             while len(self._denials) >= self._max_entries:
                 del self._denials[next(iter(self._denials))]
             reset = asked + decision.reset_after
-            self._denials[policy.name, caller] = (asked + wait, cost, reset, decision)
+            self._denials[policy.name, caller] = (
+                asked + wait,
+                cost,
+                reset,
+                decision.limit,
+                decision.remaining,
+                decision,
+            )
 
     def forget(self, policy_name: str, caller: str) -> None:
         with self._writing:
