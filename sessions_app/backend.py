@@ -14,8 +14,9 @@ The hash lives under the SHA-256 of the session id: who reads Redis cannot take 
 A session and its user's index live in different slots of a cluster, so no script can write both.
 The index is written first and the session deleted first: what a crash can leave between the two
 is an entry without a session, which the next look at the index drops, never a session that its
-owner cannot see. At a sign-in or a rotation the entry is written once more afterwards, in case
-such a look came just between.
+owner cannot see. At a sign-in or a rotation the entry is written twice: before the session with a
+score one second too low, and afterwards with the right one. Whoever found the first entry without
+its session drops it only while it has that score.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ SCRIPTS = Path(__file__).parent / "scripts"
 SAVE = scripts.load(SCRIPTS, "save_session")
 DELETE = scripts.load(SCRIPTS, "delete_session")
 INDEX = scripts.load(SCRIPTS, "index_session")
+LIST = scripts.load(SCRIPTS, "list_sessions")
+DROP = scripts.load(SCRIPTS, "drop_sessions")
 
 ACTIVITY_STEP = 60  # seconds between two writes of `active`
 # The index may name an expiry up to this much too late. Without it, every save of a signed-in
@@ -71,6 +74,12 @@ def end_session(digest: str, user_id: str = "") -> Steps[bool]:
     if owner:
         yield Command("ZREM", keys.user_sessions(owner.decode()), digest)
     return owner is not None
+
+
+def entries(reply: list[bytes]) -> list[tuple[str, str]]:
+    """Digest and score of each entry of an index, from the flat reply of a script."""
+    texts = [text.decode() for text in reply]
+    return list(zip(texts[::2], texts[1::2], strict=True))
 
 
 def parse_ended(message: bytes) -> str:
@@ -192,7 +201,7 @@ class SessionStore(SessionBase):
         is_new_to_index = bool(user) and (must_create or user != before)
         if is_new_to_index or (user and now + age > self._indexed):
             indexed = math.ceil(now + age) + INDEX_SLACK
-            yield from self._add_to_index(user, indexed)
+            yield from self._add_to_index(user, indexed - is_new_to_index)
             changes += ("user", user, "indexed", indexed)
             self._indexed = indexed
         elif not user and (before or self._stored is None):
@@ -221,10 +230,11 @@ class SessionStore(SessionBase):
         return expiry or self.get_session_cookie_age()
 
     def _add_to_index(self, user: str, expiry: int) -> Steps[None]:
-        arguments = [self.digest, expiry, SESSIONS_PER_USER]
-        for surplus in (yield Call(INDEX, [keys.user_sessions(user)], arguments)):
-            if not (yield from end_session(surplus.decode(), user)):
-                yield Command("ZREM", keys.user_sessions(user), surplus)
+        index = [keys.user_sessions(user)]
+        surplus = yield Call(INDEX, index, [self.digest, expiry, SESSIONS_PER_USER])
+        for digest, score in entries(surplus):
+            if not (yield from end_session(digest, user)):
+                yield Call(DROP, index, [digest, score])
 
     def _activity(self, now: float) -> list[Any]:
         self._active = now

@@ -61,6 +61,7 @@ class Batch:
     """Several commands and calls in one round trip (one per node on a cluster), not a transaction.
 
     A script that the server does not know has not run, so it alone is sent again, with its text.
+    It then runs after the others, which matters only to who asks for what the same batch writes.
     """
 
     steps: Sequence[Command | Call]

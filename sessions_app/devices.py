@@ -18,7 +18,15 @@ from django.http import HttpRequest
 
 from ratelimit.whose import client_ip
 from sessions_app import keys
-from sessions_app.backend import DELETE, SESSIONS_PER_USER, SessionStore, end_session
+from sessions_app.backend import (
+    DELETE,
+    DROP,
+    LIST,
+    SESSIONS_PER_USER,
+    SessionStore,
+    end_session,
+    entries,
+)
 from sessions_app.calls import Batch, Call, Command, Steps, aperform, perform
 
 LONGEST_AGENT = 300
@@ -69,18 +77,18 @@ def name_client(agent: str) -> tuple[str, str]:
 
 
 def _list(user_id: str, current: str) -> Steps[list[Device]]:
-    index = keys.user_sessions(user_id)
-    found = yield Command("ZRANGE", index, 0, 2 * SESSIONS_PER_USER)
-    digests = [digest.decode() for digest in found]
-    rows = yield Batch([Command("HMGET", keys.session(digest), *_FIELDS) for digest in digests])
-    devices, lost = [], []
-    for digest, row in zip(digests, rows, strict=True):
+    index = [keys.user_sessions(user_id)]
+    found = entries((yield Call(LIST, index, [2 * SESSIONS_PER_USER])))
+    rows = yield Batch([Command("HMGET", keys.session(digest), *_FIELDS) for digest, _ in found])
+    devices: list[Device] = []
+    lost: list[str] = []
+    for (digest, score), row in zip(found, rows, strict=True):
         if row[0] is None:
-            lost.append(digest)
+            lost += (digest, score)
         else:
             devices.append(_device(digest, row, current))
     if lost:
-        yield Command("ZREM", index, *lost)
+        yield Call(DROP, index, lost)
     return sorted(devices, key=lambda device: (device.is_current, device.active), reverse=True)
 
 
@@ -113,18 +121,18 @@ def sign_out(user_id: Any, digest: str) -> bool:
 
 
 def _sign_out_all(user_id: str, keep: str) -> Steps[int]:
-    index = keys.user_sessions(user_id)
+    index = [keys.user_sessions(user_id)]
     ended = 0
     while True:
-        found = yield Command("ZRANGE", index, 0, SESSIONS_PER_USER)
-        digests = [digest.decode() for digest in found if digest.decode() != keep]
+        found = entries((yield Call(LIST, index, [SESSIONS_PER_USER + 1])))
+        found = [(digest, score) for digest, score in found if digest != keep]
         # A session whose key is being rotated was in the index before its old key went away, so
         # looking until nothing is left catches it; see `SessionStore._cycle_key` for the rest.
-        if not digests:
+        if not found:
             return ended
-        replies = yield Batch([_delete_call(digest) for digest in digests])
+        replies = yield Batch([_delete_call(digest) for digest, _ in found])
         ended += sum(reply is not None for reply in replies)
-        yield Command("ZREM", index, *digests)
+        yield Call(DROP, index, [text for entry in found for text in entry])
 
 
 def _delete_call(digest: str) -> Call:
