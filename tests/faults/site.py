@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,19 +83,26 @@ class Picture:
 class Site:
     """Rostrum, a board to which every client adds points, and an API key."""
 
-    def __init__(self, *, durability: str = "primary", **environment: str) -> None:
+    def __init__(
+        self, *, durability: str = "primary", database: Path | None = None, **environment: str
+    ) -> None:
+        """`database` is a SQLite file to start from, with board and key inside."""
         self.directory = tempfile.TemporaryDirectory(prefix="rostrum-site-")
         environment["DJANGO_SETTINGS_MODULE"] = "tests.faults.settings"
         self.rostrum = Rostrum(Path(self.directory.name), **environment)
         self.durability = durability
+        self.restored = database is not None
+        if database is not None:
+            shutil.copy(database, self.rostrum.var / "rostrum.sqlite3")
         self.token = ""
         self.watchers: list[Watcher] = []
 
     def __enter__(self) -> Site:
         try:
             self.rostrum.serve("--no-seed", "--processes", "2")
-            text = PREPARE.format(slug=SLUG, durability=self.durability)
-            self.token = self.run(text, "TOKEN ")
+            if not self.restored:
+                text = PREPARE.format(slug=SLUG, durability=self.durability)
+                self.token = self.run(text, "TOKEN ")
         except BaseException:
             self.__exit__()
             raise
