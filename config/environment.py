@@ -103,7 +103,7 @@ def database(name: str, default_path: Path) -> dict[str, Any]:
     if engine == "django.db.backends.postgresql":
         return database | {
             "CONN_HEALTH_CHECKS": True,
-            "OPTIONS": {"pool": {"min_size": 1, "max_size": 8, "timeout": 10}},
+            "OPTIONS": {"pool": {"min_size": 1, "max_size": 8, "timeout": 5}},
         }
     # The value is not shown: it may hold a password.
     raise ConfigurationError(

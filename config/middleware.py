@@ -8,22 +8,23 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils.deprecation import MiddlewareMixin
 
 from config.access import BODY_TOO_LARGE
-from config.redis import OUTAGE_ERRORS
+from config.outages import OUTAGES, explained
 from config.views import error_response, service_unavailable
 
 logger = logging.getLogger("rostrum.outage")
 
 
 class RedisOutageMiddleware(MiddlewareMixin):
-    """Turns a Redis outage in a view into 503. One in another middleware (a session that could not
-    be saved) never comes by here: Django gives it to `handler500`, which asks the same question.
+    """Turns an outage of Redis or SQL in a view into 503. One in another middleware (a session that
+    could not be saved) never comes by here: Django gives it to `handler500`, which asks the same.
     """
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if not isinstance(error, OUTAGE_ERRORS):
+        if not isinstance(error, OUTAGES):
             return None
-        logger.warning("Redis does not answer", extra={"error": type(error).__name__})
-        return service_unavailable(request)
+        code, _ = explained(error)
+        logger.warning("Outage", extra={"code": code, "error": type(error).__name__})
+        return service_unavailable(request, error)
 
 
 class ErrorPageMiddleware(MiddlewareMixin):

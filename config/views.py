@@ -15,8 +15,9 @@ from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from config.outages import OUTAGES, explained
 from config.problems import problem_response, wants_problem
-from config.redis import OUTAGE_ERRORS, get_redis
+from config.redis import get_redis
 
 RETRY_AFTER = 5  # seconds; a restart of Redis takes about that long
 
@@ -40,13 +41,11 @@ def error_response(
     return response
 
 
-def service_unavailable(request: HttpRequest) -> HttpResponse:
+def service_unavailable(request: HttpRequest, error: BaseException | None = None) -> HttpResponse:
     return error_response(
         request,
         503,
-        "redis_unavailable",
-        "The live data cannot be reached at the moment. Nothing is lost; try again in a few "
-        "seconds.",
+        *explained(error),
         Retry_After=str(RETRY_AFTER),
         Cache_Control="no-store",
     )
@@ -75,8 +74,9 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Django calls this inside its `except`, so the error at hand tells an outage from a bug."""
-    if isinstance(sys.exc_info()[1], OUTAGE_ERRORS):
-        return service_unavailable(request)
+    error = sys.exc_info()[1]
+    if isinstance(error, OUTAGES):
+        return service_unavailable(request, error)
     return error_response(
         request, 500, "server_error", "Something went wrong on our side. It has been logged."
     )

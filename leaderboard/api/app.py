@@ -11,7 +11,7 @@ from ninja.errors import HttpError, ValidationError
 from ninja.openapi.docs import Swagger
 from ninja.parser import Parser
 
-from config.redis import OUTAGE_ERRORS
+from config.outages import OUTAGES
 from config.views import service_unavailable
 from leaderboard.api import answers, codecs, document
 from leaderboard.api.errors import ApiError
@@ -88,8 +88,8 @@ def not_modified(request: HttpRequest, error: NotModifiedError) -> HttpResponse:
 
 @api.exception_handler(Exception)
 def failed(request: HttpRequest, error: Exception) -> HttpResponse:
-    if isinstance(error, OUTAGE_ERRORS):
-        return service_unavailable(request)
+    if isinstance(error, OUTAGES):
+        return service_unavailable(request, error)
     logger.error("an operation failed", exc_info=error, extra={"path": request.path})
     return refused(
         request,

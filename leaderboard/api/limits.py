@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from config.outages import explained
 from leaderboard.api.callers import Caller
 from leaderboard.api.errors import ApiError
 from ratelimit import answers, guard, headers
@@ -80,11 +81,5 @@ def refusal(decision: Decision) -> ApiError:
     return ApiError(answers.STATUS, answers.CODE, answers.detail(decision), headers=values, **extra)
 
 
-def unavailable() -> ApiError:
-    return ApiError(
-        503,
-        "redis_unavailable",
-        "The live data cannot be reached at the moment. Nothing is lost; try again in a few "
-        "seconds.",
-        headers={"Retry-After": "5"},
-    )
+def unavailable(error: Exception | None = None) -> ApiError:
+    return ApiError(503, *explained(error), headers={"Retry-After": "5"})

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
 from config.access import BODY_TOO_LARGE
-from config.redis import OUTAGE_ERRORS
+from config.outages import OUTAGES
 from leaderboard.api import answers, limits
 from leaderboard.api.errors import ApiError, body_too_large
 from leaderboard.engine import LeaderboardError
@@ -195,9 +195,11 @@ async def respond(
             return await read(here, request)
         except (ApiError, LeaderboardError, ServiceError) as error:
             return problem_answer(await _charged(request, as_api_error(error)))
-    except OUTAGE_ERRORS as error:
-        logger.warning("Redis does not answer", extra={"error": type(error).__name__})
-        return problem_answer(limits.unavailable())
+    except OUTAGES as error:
+        unavailable = limits.unavailable(error)
+        extra = {"code": unavailable.code, "error": type(error).__name__}
+        logger.warning("Outage", extra=extra)
+        return problem_answer(unavailable)
     except Exception:
         logger.exception("the fast lane failed")
         return problem_answer(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from config.redis import OUTAGE_ERRORS
+from config.outages import OUTAGES
 from leaderboard.api.errors import ApiError
 from leaderboard.api.limits import unavailable
 from leaderboard.engine import LeaderboardError
@@ -27,8 +27,8 @@ def as_api_error(error: Exception, prefix: str = "") -> ApiError:
     """The refusal that a caller gets; anything unexpected is raised as it is."""
     if isinstance(error, ApiError):
         return error
-    if isinstance(error, OUTAGE_ERRORS):
-        return unavailable()
+    if isinstance(error, OUTAGES):
+        return unavailable(error)
     if isinstance(error, LeaderboardError | ServiceError):
         field = _FIELDS.get(error.field, error.field)
         path = f"{prefix}.{field}" if prefix and field else field or prefix
