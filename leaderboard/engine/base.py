@@ -166,14 +166,16 @@ class Board:
         names = [keys.window_entries(self.key, one.window, one.name) for one in periods]
         return [self.key, self.entries_key, *names]
 
-    def _extra(self, periods: Sequence[Period], *, check_time: bool) -> str:
+    def _extra(self, periods: Sequence[Period], *, check_time: bool, own_expiry: str = "") -> str:
         """The rules that few boards have, as JSON; '' when there are none."""
         rules = self.rules
         extra: dict[str, Any] = {}
         if rules.season is not None:
             extra["season"] = str(rules.season)
-        if periods:
-            extra["expires"] = ["", "", *(self._expiry(period) for period in periods)]
+        if periods or own_expiry:
+            # By the number of the key; few calls need one, so the script splits them when it does.
+            moments = ["", own_expiry, *(self._expiry(period) for period in periods)]
+            extra["expires"] = ",".join(moments)
         if check_time:
             extra |= {"from": self._valid_from, "until": self._valid_until}
         for name, value in (

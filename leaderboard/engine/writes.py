@@ -257,10 +257,8 @@ class WriteOperations(Board):
 
     def _load_operation(self, rows: Iterable[Mapping[str, Any]]) -> Operation[int]:
         """Works on views too: this is how windows and seasons are rebuilt."""
-        periods = [self._view_of] if self._view_of else []
-        extra = self._extra([], check_time=False)
-        if periods and self._view_of is not None and self._view_of.end is not None:
-            extra = self._extra(periods, check_time=False).replace('["","",', '["",', 1)
+        expiry = self._expiry(self._view_of) if self._view_of else ""
+        extra = self._extra([], check_time=False, own_expiry=expiry)
         loaded, batch, count = 0, [], 0
         head = [self._head, extra]
         for row in rows:

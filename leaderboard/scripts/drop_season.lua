@@ -21,7 +21,7 @@ local function keep(entries, moment)
   if call('EXISTS', entries, entries .. ':aside') > 0 then kept[#kept + 1] = {entries, moment} end
 end
 for number = 2, #KEYS do
-  keep(KEYS[number], number > 2 and tonumber(expires[number]) or FOREVER)
+  keep(KEYS[number], number > 2 and tonumber(expiry(number)) or FOREVER)
 end
 for at = 5, #ARGV do keep(base .. ':s' .. ARGV[at], FOREVER) end
 

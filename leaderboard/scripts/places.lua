@@ -12,8 +12,18 @@ local indexed = groups or ranking == 100
 -- More than this in one call would keep other clients waiting.
 local MOST_TRIMMED = 10000
 
+-- When the entries in KEYS[number] may go, in milliseconds as text, or '' for never.
+local moments
+local function expiry(number)
+  if not moments then
+    moments = {}
+    for moment in string.gmatch(expires .. ',', '(.-),') do moments[#moments + 1] = moment end
+  end
+  return moments[number]
+end
+
 local function keep_until(key, number)
-  local moment = expires and expires[number]
+  local moment = expires and expiry(number)
   if moment and moment ~= '' then call('PEXPIREAT', key, moment) end
 end
 
@@ -124,7 +134,7 @@ if limit > 0 or string.byte(ARGV[1], 7) == 45 then
       local latest = 0
       for number = first, #KEYS do
         if find(number, id) or find(number, id, true) then
-          local moment = tonumber(expires[number])
+          local moment = tonumber(expiry(number))
           if not moment then
             call('PERSIST', user)
             return
