@@ -191,6 +191,11 @@ class Board:
             extra["cap"] = str(rules.event_cap)
         return msgspec.json.encode(extra).decode() if extra else ""
 
+    def _extra_of_view(self) -> str:
+        """As `_extra`, for a script that fills these entries alone, be they a window's."""
+        expiry = self._expiry(self._view_of) if self._view_of else ""
+        return self._extra([], check_time=False, own_expiry=expiry)
+
     def _expiry(self, period: Period) -> str:
         """When a window's keys may go, in milliseconds as text; '' for never."""
         if period.end is None:

@@ -30,9 +30,7 @@ class SeasonOperations(Board):
     def _fill_operation(self, rows: Iterable[FilledRow]) -> Operation[int]:
         """Works on views too. One packed argument for a portion: a thousand players as single
         arguments would cost the client more than the server."""
-        extra = self._extra([], check_time=False)
-        if self._view_of is not None and self._view_of.end is not None:
-            extra = self._extra([self._view_of], check_time=False).replace('["","",', '["",', 1)
+        extra = self._extra_of_view()
         pack = msgspec.msgpack.Encoder().encode
         remaining, filled = iter(rows), 0
         while portion := list(islice(remaining, FILLED_PER_CALL)):

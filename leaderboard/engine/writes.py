@@ -257,10 +257,8 @@ class WriteOperations(Board):
 
     def _load_operation(self, rows: Iterable[Mapping[str, Any]]) -> Operation[int]:
         """Works on views too: this is how windows and seasons are rebuilt."""
-        expiry = self._expiry(self._view_of) if self._view_of else ""
-        extra = self._extra([], check_time=False, own_expiry=expiry)
         loaded, batch, count = 0, [], 0
-        head = [self._head, extra]
+        head = [self._head, self._extra_of_view()]
         for row in rows:
             batch += self._loaded_row(row)
             count += 1
