@@ -1,16 +1,15 @@
 // A board that moves: one event stream per page. Its markup: templates/leaderboard/board_section.html.
 
-/** @typedef {{order?: [string, number][], rows?: Record<string, string>, size?: string, at?: string}} Update */
-
 const GLIDE = { duration: 550, easing: "cubic-bezier(.2,.8,.2,1)" };
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 /** Ranks when the page was opened, for the movement column. @type {Map<string, number>} */
 const opened = new Map();
 /** @type {EventSource | undefined} */
 let stream;
-let retry = 0;
 let lastId = "";
 let saying = 0;
+/** @type {Record<string, number>} */
+const waiting = {};
 
 /** @param {string} selector */
 const find = (selector) => /** @type {HTMLElement | null} */ (document.querySelector(selector));
@@ -30,7 +29,15 @@ function show(state) {
 /** Tell screen readers, at most every five seconds: the last one wins. @param {string} text */
 function say(text) {
   clearTimeout(saying);
-  saying = setTimeout(() => { const region = find("[data-say]"); if (region) region.textContent = text; }, 5000);
+  saying = setTimeout(() => { for (const region of all("[data-say]")) region.textContent = text; }, 5000);
+}
+
+/** Let htmx ask again, not too often, and never miss the last change. @param {string} name */
+function soon(name) {
+  waiting[name] ||= setTimeout(() => {
+    waiting[name] = 0;
+    document.dispatchEvent(new CustomEvent(name));
+  }, 1500);
 }
 
 /** @param {HTMLElement} row @param {number} rank */
@@ -47,10 +54,10 @@ function place(row, rank) {
   cell.textContent = moved ? `${moved > 0 ? "▲" : "▼"} ${Math.abs(moved)}` : "";
 }
 
-/** @param {Update} update */
+/** @param {{order?: [string, number][], rows?: Record<string, string>, size?: string, at?: string}} update */
 function apply(update) {
   const table = find("tbody[data-rows]");
-  if (!table) return location.reload(); // the first score of all: there is no table yet
+  if (!table) return location.reload(); // the first score of all
   /** @type {Map<string, HTMLElement>} */
   const rows = new Map();
   /** @type {Map<HTMLElement, number>} */
@@ -94,7 +101,7 @@ function apply(update) {
       say((section()?.dataset.leads || "").replace("%s", first.dataset.name || ""));
     }
   }
-  // A row that was drawn anew or moved in the document has lost the focus.
+  // A row that was redrawn or moved has lost the focus.
   if (focused) rows.get(focused.dataset.id || "")?.querySelector("a")?.focus({ preventScroll: true });
   for (const size of all("[data-size]")) size.textContent = update.size || size.textContent;
   for (const time of all("time[data-updated]")) time.setAttribute("datetime", update.at || "");
@@ -112,20 +119,20 @@ function apply(update) {
 const on = {
   rows(data) {
     if (section()?.dataset.mode === "rows") apply(data);
-    else document.dispatchEvent(new CustomEvent("board:changed"));
+    else soon("board:changed");
   },
   presence({ watching }) {
     for (const count of all("[data-watching]")) count.textContent = watching;
   },
   me({ text }) {
     say(text);
-    document.dispatchEvent(new CustomEvent("me:changed"));
+    soon("me:changed");
   },
   notice({ unread }) {
     for (const bell of all("[data-notices]")) bell.textContent = unread;
   },
   redis({ away }) { show(away ? "away" : "live"); },
-  // All viewers hear of a new season at once; they need not all ask for it at once.
+  // Not all viewers at once.
   season() { setTimeout(() => location.reload(), Math.random() * 3000); },
 };
 on.snapshot = on.rows;
@@ -136,13 +143,12 @@ function connect() {
   const url = new URL(live.dataset.live || "", location.href);
   url.searchParams.set("since", lastId || live.dataset.seq || "");
   const source = stream = new EventSource(url);
-  source.onopen = () => { retry = 0; show("live"); };
+  source.onopen = () => show("live");
   source.onerror = () => {
     show("lost");
     // The browser tries again by itself, unless the server refused.
     if (source !== stream || source.readyState !== EventSource.CLOSED) return;
-    retry = Math.min(retry + 1, 5);
-    setTimeout(connect, 500 * 2 ** retry * (0.5 + Math.random() / 2));
+    setTimeout(connect, 1000 + 9000 * Math.random());
   };
   for (const [name, act] of Object.entries(on)) {
     source.addEventListener(name, (message) => {
@@ -156,7 +162,7 @@ function remember() {
   for (const row of all("[data-rows] [data-id]")) place(row, Number(row.dataset.rank));
 }
 
-/** After htmx drew another view of the board, its stream may be another one. */
+// Another view of the board may have another stream.
 let address = section()?.dataset.live;
 document.addEventListener("htmx:afterSettle", () => {
   const now = section()?.dataset.live;

@@ -14,7 +14,7 @@ function showTimes() {
   for (const element of document.querySelectorAll("time[datetime]")) {
     const time = /** @type {HTMLTimeElement} */ (element);
     const at = new Date(time.dateTime);
-    if (Number.isNaN(at.getTime())) continue;
+    if (isNaN(+at)) continue;
     time.title = exact.format(at);
     let text = short.format(at);
     if ("relative" in time.dataset) {
@@ -31,4 +31,3 @@ function showTimes() {
 }
 showTimes();
 setInterval(showTimes, 1000);
-document.addEventListener("htmx:afterSwap", showTimes);
