@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+import redis
 
 from config.redis import close_async_redis
 from leaderboard.live.hub import Hub, close_hub, get_hub
@@ -57,11 +58,13 @@ async def test_a_session_that_ended_just_before_gets_no_stream(hub: Hub) -> None
     assert await ends(Stream(hub, session=digest))
 
 
-async def test_after_an_outage_those_who_signed_in_ask_again(hub: Hub) -> None:
+async def test_after_an_outage_those_who_signed_in_ask_again(
+    hub: Hub, redis_client: redis.Redis
+) -> None:
     session = await signed_in(7)
     stream, anonymous = Stream(hub, session=session.digest), Stream(hub)
     for one in (stream, anonymous):
         await one.next("snapshot")
-    await hub._subscription.connection.disconnect()
+    redis_client.client_kill_filter(_type="pubsub")
     assert await ends(stream)
     await anonymous.close()
