@@ -77,7 +77,7 @@ class BodyLimit:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
             length = dict(scope["headers"]).get(b"content-length", b"0")
-            if not length.isdigit() or int(length) > self.largest:
+            if not length.isdigit() or len(length) > 18 or int(length) > self.largest:
                 scope[BODY_TOO_LARGE] = True
         received = 0
         cut_off = False

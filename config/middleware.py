@@ -9,7 +9,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 from config.access import BODY_TOO_LARGE
 from config.outages import OUTAGES, explained
-from config.views import error_response, service_unavailable
+from config.views import error_response, not_found, service_unavailable
 
 logger = logging.getLogger("rostrum.outage")
 
@@ -35,6 +35,8 @@ class ErrorPageMiddleware(MiddlewareMixin):
             return error_response(
                 request, 413, "body_too_large", "That is more than Rostrum takes in one request."
             )
+        if "\0" in request.path_info:  # no name has one, and PostgreSQL fails on it
+            return not_found(request)
         return None
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:

@@ -124,9 +124,14 @@ TRUSTED_PROXIES = environment.whole_number("TRUSTED_PROXIES", 0)
 RATE_LIMITS = {
     # Guessing one account's password from one place.
     "login": "10/minute and 60/hour by ip+username, sliding log, closed on failure",
+    # Guessing one account's password from many places, and many accounts' from one.
+    "login_account": "100/hour by username, sliding log, closed on failure",
+    "login_address": "30/minute and 300/hour by ip, sliding log, closed on failure",
     "signup": "30/hour by ip, sliding log, closed on failure",
     # Each one sends a mail.
     "password_reset": "10/hour by ip+email, sliding log, closed on failure",
+    "password_reset_account": "20/hour by email, sliding log, closed on failure",
+    "password_reset_address": "30/hour by ip, sliding log, closed on failure",
     "score_submit": "20/second by user, token bucket, burst 100",
     "api_key": "500/second by api_key, token bucket, burst 1000",
     "api_anonymous": "20/second by ip, token bucket, burst 100",

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 
+# The `op` of a board's live message when somebody may have lost the right to see it.
+ACCESS_CHANGED = "access"
+
+
 def is_staff_with(user: User | AnonymousUser | None, permission: str) -> bool:
     """Active staff who hold `leaderboard.<permission>`."""
     return bool(

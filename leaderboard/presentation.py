@@ -3,6 +3,7 @@ name, the picture. For pages and for the live stream alike."""
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,6 +52,8 @@ def score_text(board: Board, score: float) -> str:
 def duration_text(seconds: float, decimals: int) -> str:
     """62.345 → 1:02.345; an hour more → 1:01:02.345."""
     unit = 10**decimals
+    if not math.isfinite(seconds * unit):
+        return number_format(seconds, use_l10n=True)  # longer than any clock: as a plain number
     total = round(abs(seconds) * unit)
     minutes, rest = divmod(total, 60 * unit)
     hours, minutes = divmod(minutes, 60)

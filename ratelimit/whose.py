@@ -23,6 +23,7 @@ Caller = Callable[[HttpRequest], str]
 
 UNKNOWN = "unknown"
 _FIELDS = ("username", "email")  # of a posted form
+LONGEST_FIELD = 254
 _API_KEY_HEADERS = ("authorization", "x-api-key")
 
 
@@ -110,8 +111,9 @@ def api_key_name(api_key: str) -> str:
 
 
 def field_name(name: str, value: str) -> str:
-    # Case, spaces and look-alike spellings are no way around a limit.
-    return hashed(name, normalize("NFKC", value).strip().casefold())
+    # Case, spaces and look-alike spellings are no way around a limit, nor is length: no account
+    # has a longer name or address.
+    return hashed(name, normalize("NFKC", value[:LONGEST_FIELD]).strip().casefold())
 
 
 def api_key_of(headers: Mapping[str, str]) -> str:

@@ -31,6 +31,8 @@ from sessions_app.backend import SessionStore
 from sessions_app.forms import AccountForm, SignUpForm
 
 
+@limit("login_address", methods=["POST"])
+@limit("login_account", methods=["POST"])
 @limit("login", methods=["POST"])
 class LoginView(auth_views.LoginView):
     template_name = "accounts/login.html"
@@ -66,6 +68,7 @@ class SignUpView(auth_views.RedirectURLMixin, CreateView):  # type: ignore[type-
 
 
 @method_decorator(never_cache, name="dispatch")
+@limit("login_address", methods=["POST"])
 class PasswordChangeView(auth_views.PasswordChangeView):
     template_name = "accounts/password_change.html"
     success_url = reverse_lazy("devices")
@@ -78,6 +81,8 @@ class PasswordChangeView(auth_views.PasswordChangeView):
         return response
 
 
+@limit("password_reset_address", methods=["POST"])
+@limit("password_reset_account", methods=["POST"])
 @limit("password_reset", methods=["POST"])
 class PasswordResetView(auth_views.PasswordResetView):
     """The answer is the same, and as fast, whether the address is known or not."""
@@ -117,7 +122,7 @@ class PasswordResetConfirmView(auth_views.PasswordResetConfirmView):
 
 
 @method_decorator([sensitive_post_parameters(), never_cache, login_required], name="dispatch")
-@limit("login", methods=["POST"])
+@limit("login_address", methods=["POST"])
 class AccountView(UpdateView):  # type: ignore[type-arg]
     form_class = AccountForm
     template_name = "accounts/account.html"

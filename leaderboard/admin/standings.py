@@ -75,7 +75,7 @@ class BoardStandings:
     def moderate_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         board = require(request, pk, "moderate_board")
         player_id = request.GET.get("player", "")
-        if not player_id:
+        if not people.can_be_id(player_id):
             raise Http404("No player was named.")
         entry = board.engine().get_user_entry(player_id)
         form = ModerationForm(

@@ -61,9 +61,16 @@ def preflight_headers(origin: str | None) -> dict[str, str]:
 # ---- compression ---------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=256)
+LONGEST_ACCEPTED = 200  # of the header that is looked at; browsers send about 30 characters
+
+
 def chosen_encoding(accepted: str) -> str:
     """`br`, `gzip` or nothing, by the Accept-Encoding header."""
+    return _chosen(accepted[:LONGEST_ACCEPTED])
+
+
+@lru_cache(maxsize=256)
+def _chosen(accepted: str) -> str:
     weights: dict[str, float] = {}
     for part in accepted.lower().split(","):
         name, _, parameters = part.strip().partition(";")

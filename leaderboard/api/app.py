@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
@@ -14,7 +15,7 @@ from ninja.parser import Parser
 from config.outages import OUTAGES
 from config.views import service_unavailable
 from leaderboard.api import answers, codecs, document
-from leaderboard.api.errors import ApiError
+from leaderboard.api.errors import ApiError, body_too_large
 from leaderboard.api.requests import NotModifiedError
 from leaderboard.api.routes import boards, entries, live, places, players, scores, seasons
 from leaderboard.api.validation import invalid_query
@@ -84,6 +85,11 @@ def not_modified(request: HttpRequest, error: NotModifiedError) -> HttpResponse:
     response = HttpResponse(status=304)
     del response["Content-Type"]
     return response
+
+
+@api.exception_handler(RequestDataTooBig)
+def too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+    return refused(request, body_too_large())
 
 
 @api.exception_handler(Exception)

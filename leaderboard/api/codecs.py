@@ -94,10 +94,11 @@ class RepeatedNameError(Exception):
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise RepeatedNameError(next(name for name in names if names.count(name) > 1))
+    found: dict[str, Any] = {}
+    for name, value in pairs:  # once through, however many they are
+        if name in found:
+            raise RepeatedNameError(name)
+        found[name] = value
     return found
 
 

@@ -94,7 +94,7 @@ class Board:
         else:
             try:
                 found = period_named(name, period, self.rules.zone)
-            except ValueError:
+            except (ValueError, OverflowError):  # the last days of the calendar have no end
                 raise LeaderboardError(
                     f"{period!r} is not a {name}.", code="invalid_period", field="period"
                 ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,9 @@ MOST_DETAIL_BYTES = 4096
 MOST_ROWS = 10_000
 MOST_RANK = 2**53
 MOST_GROUP_BYTES = 256
+
+# They break addresses and lines, and SQL takes no NUL.
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 Details = Mapping[str, object]
 
@@ -49,6 +53,10 @@ def checked_id(user_id: object) -> str:
         )
     if not text.isascii():
         _byte_length(text, "user_id")
+    if not text.isprintable() and _CONTROLS.search(text):
+        raise LeaderboardError(
+            "The id of a player cannot have control characters.", code="invalid_id", field="user_id"
+        )
     return text
 
 
@@ -132,7 +140,12 @@ def flat_details(metadata: Details | None, groups: tuple[str, ...] = ()) -> list
             code="too_many_details",
             field="metadata",
         )
-    if _byte_length("".join(flat), "metadata") > MOST_DETAIL_BYTES:
+    text = "".join(flat)
+    if "\0" in text:
+        raise LeaderboardError(
+            "Details cannot have NUL characters.", code="invalid_text", field="metadata"
+        )
+    if _byte_length(text, "metadata") > MOST_DETAIL_BYTES:
         raise LeaderboardError(
             f"A player's details can take at most {MOST_DETAIL_BYTES} bytes.",
             code="details_too_large",

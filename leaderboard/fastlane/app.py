@@ -9,15 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
-from django.http.request import split_domain_port, validate_host
 
 from config.access import BODY_TOO_LARGE
+from config.hosts import is_welcome
 from config.outages import OUTAGES
 from leaderboard.api import answers, limits
 from leaderboard.api.errors import ApiError, body_too_large
@@ -34,7 +34,6 @@ from leaderboard.fastlane.http import (
 )
 from leaderboard.fastlane.operations import Lane
 from leaderboard.live.hub import Watch
-from leaderboard.live.lane import serve
 from leaderboard.services.errors import ServiceError
 from ratelimit import whose
 
@@ -104,7 +103,7 @@ class FastLane:
             read, write = find(scope["method"], segments)
             streams = is_stream(scope["method"], segments)
             headers = dict(scope["headers"])
-            if (read or write or streams) and _is_ours(headers, scope["scheme"]):
+            if (read or write or streams) and is_welcome(headers, scope["scheme"]):
                 query = scope["query_string"]
                 request = Request(
                     scope["method"],
@@ -146,11 +145,16 @@ class FastLane:
             found.append(await live.watch(here, asked))
             return Answer(200, [], b"")
 
-        refused = await respond(lane(), request, admit, None, b"")
+        answer = await respond(lane(), request, admit, None, b"")
         if found:
-            await serve(found[0], receive, self._with_origin(send, request))
-        else:
-            await self._send(send, refused, request.headers)
+            async with live.place(request) as decision:
+                if decision is None or decision.allowed:
+                    await live.serve_while_welcome(
+                        found[0], request, receive, self._with_origin(send, request)
+                    )
+                    return
+                answer = problem_answer(limits.refusal(decision))
+        await self._send(send, answer, request.headers)
 
     def _with_origin(self, send: Any, request: Request) -> Any:
         """Streams too may be read by pages of other origins."""
@@ -220,22 +224,6 @@ def _address(scope: Any) -> str:
     peer = scope.get("client") or ("", 0)
     values = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
     return whose.client_address(peer[0], b",".join(values).decode("latin-1"))
-
-
-def _is_ours(headers: dict[bytes, bytes], scheme: str) -> bool:
-    return _is_welcome(headers.get(b"host", b""), scheme, headers.get(b"x-forwarded-proto", b""))
-
-
-@lru_cache(maxsize=256)
-def _is_welcome(host: bytes, scheme: str, forwarded_scheme: bytes) -> bool:
-    """Whether Django would serve this host over this scheme; if not, Django says so."""
-    domain, _ = split_domain_port(host.decode("latin-1").lower())
-    if not domain or not validate_host(domain, settings.ALLOWED_HOSTS):
-        return False
-    if not settings.SECURE_SSL_REDIRECT or scheme == "https":
-        return True
-    trusted = settings.SECURE_PROXY_SSL_HEADER
-    return trusted is not None and forwarded_scheme.decode("latin-1") == trusted[1]
 
 
 async def _body(receive: Any) -> bytes | None:

@@ -60,11 +60,12 @@ class Request:
 def decoded(segment: bytes, what: str) -> str:
     """A part of the path as text."""
     try:
-        return unquote_to_bytes(segment).decode() if b"%" in segment else segment.decode()
+        text = unquote_to_bytes(segment).decode() if b"%" in segment else segment.decode()
     except UnicodeDecodeError:
-        raise ApiError(
-            422, "invalid_text", f"The {what} in the address is not UTF-8.", field=what
-        ) from None
+        text = "\0"
+    if "\0" in text:  # no name has one, and SQL does not take it
+        raise ApiError(422, "invalid_text", f"The {what} in the address is not text.", field=what)
+    return text
 
 
 class Answer:

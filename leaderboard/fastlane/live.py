@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
 from leaderboard.api import callers, limits
+from leaderboard.api.errors import ApiError
 from leaderboard.api.queries import LiveQuery
 from leaderboard.engine import LeaderboardError
+from leaderboard.fastlane.boards import cards
 from leaderboard.fastlane.http import Request
 from leaderboard.fastlane.operations import Lane, admitted, read_query
 from leaderboard.live.boards import watch_json
 from leaderboard.live.hub import Watch
+from leaderboard.live.lane import POLICY, serve
+from ratelimit import leases, policies, requests
+from ratelimit.decision import Decision
+
+ASK_AGAIN = callers.REMEMBER  # seconds; a key that was revoked stops within 5
 
 
 async def watch(lane: Lane, request: Request) -> Watch:
@@ -29,3 +41,50 @@ async def watch(lane: Lane, request: Request) -> Watch:
         window="" if window == "season" else window,
         last_sequence=int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 19 else None,
     )
+
+
+@asynccontextmanager
+async def place(request: Request) -> AsyncIterator[Decision | None]:
+    """A place among the streams at once of this key or address; None when it needs none."""
+    caller = request.caller
+    assert caller is not None  # a stream that was admitted
+    if caller.key_id is None and requests.is_exempt_address(policies.get(POLICY), request.address):
+        yield None
+        return
+    async with leases.akept(POLICY, caller.name) as decision:
+        yield decision
+
+
+async def serve_while_welcome(watch: Watch, request: Request, receive: Any, send: Any) -> None:
+    """Serve until the client leaves, or may see the board no more."""
+    gone = asyncio.create_task(_until_gone(receive))
+    refused = asyncio.create_task(_until_refused(watch.slug, request))
+
+    async def receive_end() -> dict[str, str]:
+        await asyncio.wait({gone, refused}, return_when=asyncio.FIRST_COMPLETED)
+        return {"type": "http.disconnect"}
+
+    try:
+        await serve(watch, receive_end, send)
+    finally:
+        gone.cancel()
+        refused.cancel()
+
+
+async def _until_gone(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _until_refused(slug: str, request: Request) -> None:
+    """A key is looked at again and again. A board that changes ends its streams itself, so that
+    it is enough to look once, when what this process remembered of it at first is out of date."""
+    authorization = request.headers.get(b"authorization")
+    with suppress(ApiError):
+        while True:
+            await asyncio.sleep(ASK_AGAIN)
+            caller = await callers.aidentify(authorization, request.address)
+            callers.check(caller)
+            callers.check_board(caller, (await cards().get(slug)).board, callers.READ)
+            if authorization is None:
+                await asyncio.Future()

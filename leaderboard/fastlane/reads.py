@@ -25,6 +25,7 @@ from leaderboard.fastlane.errors import as_api_error
 
 MOST_KEPT = 2_000
 LARGEST_KEPT = 64 * 1024 * 1024  # bytes, all answers of a process
+LONGEST_TARGET = 1024  # bytes; anyone can invent long addresses, and they must not fill the memory
 FOR_EVER = 2**62
 
 
@@ -89,6 +90,8 @@ class Store:
         return self._kept.get(target)
 
     def put(self, target: bytes, kept: Kept) -> None:
+        if len(target) > LONGEST_TARGET:
+            return
         before = self._kept.pop(target, None)
         if before is not None:
             self._bytes -= len(before.body)

@@ -21,6 +21,7 @@ from config import shutdown
 from config.listening import listener
 from config.redis import OUTAGE_ERRORS, get_async_redis
 from leaderboard import keys, notices
+from leaderboard.access import ACCESS_CHANGED
 from leaderboard.live.topic import Source, Topic, Viewer, event
 from sessions_app import keys as session_keys
 from sessions_app.backend import parse_ended
@@ -39,6 +40,7 @@ RETRY = (0.1, 0.5, 1.0, 2.0)  # seconds between attempts to reach Redis again; t
 
 class _Message(msgspec.Struct):
     seq: int = 0
+    op: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,12 @@ class Feed:
     def announce(self, name: str, data: bytes) -> None:
         for topic in self.topics.values():
             topic.announce(name, data)
+
+    def end(self) -> None:
+        """End every stream; browsers that are still welcome reconnect and are asked anew."""
+        for topic in self.topics.values():
+            topic.close()
+        self.topics.clear()
 
     def drop_unwatched(self, now: float) -> None:
         for view, topic in list(self.topics.items()):
@@ -255,7 +263,11 @@ class Hub:
             # Also after an outage, when messages may have been missed.
             feed.hear(await self._sequence(feed.slug))
         elif message["type"] == "message":
-            feed.hear(_sequence_of(message["data"]))
+            told = _told(message["data"])
+            if told.op == ACCESS_CHANGED:
+                feed.end()
+            else:
+                feed.hear(told.seq)
 
     async def _tell_player(self, data: bytes) -> None:
         """A notice, to every page that its player has open here."""
@@ -337,11 +349,11 @@ def _channel(slug: str) -> str:
     return keys.live(keys.base(slug))
 
 
-def _sequence_of(data: bytes) -> int:
+def _told(data: bytes) -> _Message:
     try:
-        return msgspec.json.decode(data, type=_Message).seq
+        return msgspec.json.decode(data, type=_Message)
     except msgspec.DecodeError:
-        return 0
+        return _Message()
 
 
 _hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()

@@ -21,6 +21,7 @@ from django.core.handlers.asgi import ASGIRequest
 from django.db import close_old_connections
 from django.utils.translation import get_language_from_request
 
+from config.hosts import is_welcome
 from config.problems import CONTENT_TYPE, problem_body
 from config.redis import OUTAGE_ERRORS
 from config.views import RETRY_AFTER
@@ -33,6 +34,7 @@ from ratelimit import requests as limited_requests
 from sessions_app import presence
 from sessions_app.backend import SessionStore
 
+POLICY = "live_stream"
 _PATH = re.compile(r"/live/boards/(?P<slug>[a-z0-9-]{1,64})/")
 
 HEADERS = [
@@ -52,11 +54,15 @@ class LiveLane:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         match = _PATH.fullmatch(scope["path"]) if scope["type"] == "http" else None
-        if match is None or scope["method"] != "GET":
+        if (
+            match is None
+            or scope["method"] != "GET"
+            or not is_welcome(dict(scope["headers"]), scope["scheme"])
+        ):
             await self.application(scope, receive, send)
             return
         request = ASGIRequest(scope, BytesIO())
-        async with limited_requests.akept(request, "live_stream") as has_place:
+        async with limited_requests.akept(request, POLICY) as has_place:
             if has_place:
                 try:
                     watch = await sync_to_async(admit)(request, match["slug"])

@@ -17,6 +17,8 @@ LONGEST_ID = 256  # bytes, as the engine counts them
 def validate_player_id(value: str) -> None:
     if not value or len(value.encode()) > LONGEST_ID:
         raise ValidationError(_("A player id has 1 to %(limit)s bytes.") % {"limit": LONGEST_ID})
+    if any(sign < " " or sign == "\x7f" for sign in value):
+        raise ValidationError(_("A player id cannot have control characters."))
 
 
 def validate_avatar(value: str) -> None:

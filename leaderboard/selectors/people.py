@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
+from leaderboard.engine import LeaderboardError
+from leaderboard.engine.values import checked_id
 from leaderboard.models import Player
 
 if TYPE_CHECKING:
@@ -34,6 +36,16 @@ def player_id_of(user: User | AnonymousUser | None) -> str | None:
 def players_named(text: str) -> list[str]:
     """Ids of players whose name contains the text, or whose id it is. Names of those who do not
     want to be seen are not searched."""
+    ids = [text] if can_be_id(text) else []
     named = Q(display_name__icontains=text, privacy=Player.Privacy.SHOWN)
     found = Player.objects.filter(named).values_list("id", flat=True)[:MOST_FOUND]
-    return [text, *(player_id for player_id in found if player_id != text)]
+    return ids + [player_id for player_id in found if player_id != text]
+
+
+def can_be_id(text: str) -> bool:
+    """Whether a player could have this id; what comes from an address may be anything."""
+    try:
+        checked_id(text)
+    except LeaderboardError:
+        return False
+    return True

@@ -80,7 +80,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         page = (_whole(request.GET["rank"]) - 1) // standings.PER_PAGE + 1
         elsewhere = Pages(request, 1, 1, drop=("rank", "q", *board.groups))
         return HttpResponseRedirect(elsewhere.url(page))
-    query = request.GET.get("q", "").strip()[:LONGEST_SEARCH]
+    query = request.GET.get("q", "").strip().replace("\0", "")[:LONGEST_SEARCH]
     number = _whole(request.GET.get("page") or "1")
     me = people.player_id_of(request.user)
     filters = _filters(request, board)

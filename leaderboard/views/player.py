@@ -27,6 +27,8 @@ OTHER_BOARDS = 20
 @require_safe
 def player_page(request: HttpRequest, slug: str, player_id: str) -> HttpResponse:
     board = find_board(request, slug)
+    if not people.can_be_id(player_id):
+        raise Http404("Nobody can have this id.")
     visits.record(request, board.slug)
     player = Player.objects.filter(pk=player_id).first()
     if player is not None and player.privacy == Player.Privacy.OPTED_OUT:

@@ -22,6 +22,7 @@ from leaderboard.api.requests import (
 from leaderboard.api.served import by_the_lane
 from leaderboard.fastlane import operations
 from leaderboard.fastlane.reads import entry, player_not_found
+from leaderboard.models import Player
 from leaderboard.pointer import moment
 
 router = Router(tags=["Players"])
@@ -38,6 +39,8 @@ def player_history(
 ) -> dict[str, Any]:
     """The latest submissions that are stored, oldest first."""
     board, player = board_for(request, slug), named(request, player)
+    if Player.objects.filter(pk=player, privacy=Player.Privacy.OPTED_OUT).exists():
+        raise player_not_found()  # as on the pages: not shown at all
     events = selectors.history(board, player, season=query.season, limit=query.limit)
     return {
         "board": board.slug,

@@ -254,11 +254,11 @@ def test_an_unknown_host_is_left_to_django(boards):
 
 
 def test_plain_http_is_redirected_where_https_is_required(boards, settings):
-    from leaderboard.fastlane import app
+    from config import hosts
 
-    app._is_welcome.cache_clear()
+    hosts._is_welcome.cache_clear()
     settings.SECURE_SSL_REDIRECT = True
     try:
         assert Api().get("boards/public/entries").status_code == 301
     finally:
-        app._is_welcome.cache_clear()
+        hosts._is_welcome.cache_clear()

@@ -245,7 +245,7 @@ BAD_BODIES = {
     b'{"player":"ada","score":Infinity}': ("malformed_json", None),
     b'{"player":"\xff","score":1}': ("malformed_json", None),
     b'{"player":"\\ud800","score":1}': ("malformed_json", None),
-    b"[" * 100_000: ("invalid_value", None),
+    b"[" * 50_000: ("invalid_value", None),
     b"null": ("invalid_value", None),
     b"[]": ("invalid_value", None),
     b'{"score":1}': ("missing_field", "player"),

@@ -1,0 +1,212 @@
+"""What one caller sends must not stop the service for the others."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.contrib.auth.models import User
+
+from leaderboard.api import codecs
+from leaderboard.api.callers import keyring
+from leaderboard.engine import LeaderboardError
+from leaderboard.fastlane import bodies
+from leaderboard.fastlane.reads import LONGEST_TARGET, Kept, Store
+from leaderboard.models import Player
+from ratelimit import whose
+from tests.leaderboard.api.support import Api, make_key
+from tests.leaderboard.boards import forget_seasons, open_board, submit
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture(autouse=True)
+def _fresh_process():
+    keyring.forget()
+    forget_seasons()
+
+
+@pytest.fixture
+def board(db):
+    return open_board(windows=["day", "week", "month"], submitters="demo")
+
+
+# ---- what is stored must not break the pages that show it ----------------------------------------
+
+
+@pytest.mark.parametrize("player_id", ["a\nb", "\n", "a\rb", "a\0b", "\x1b[2J", "a\x7f"])
+def test_ids_with_control_characters_are_refused(board, client, player_id):
+    with pytest.raises(LeaderboardError) as refused:
+        submit(board, player_id, 5)
+    assert refused.value.code == "invalid_id"
+    form = {"operation": "set", "player_id": f"a{player_id}b", "score": "5"}
+    assert client.post("/boards/cup/console/", form).status_code == 200
+    assert client.get("/boards/cup/").status_code == 200
+    assert board.engine().get_size() == 0
+
+
+@pytest.mark.parametrize(
+    "player_id", ["a/../b", "..", "a?b#c", "%2F", "‮abc", "x" * 256, "/", "<b>", "👩‍🚀"]
+)
+def test_strange_ids_break_nothing(board, client, player_id):
+    submit(board, player_id, 5)
+    page = client.get("/boards/cup/")
+    assert page.status_code == 200
+    assert b"<b>" not in page.content
+
+
+def test_details_hold_no_nul_which_sql_would_refuse_when_the_season_is_archived(board):
+    with pytest.raises(LeaderboardError) as refused:
+        submit(board, "ada", 5, details={"name": "A\0da"})
+    assert refused.value.code == "invalid_text"
+
+
+@pytest.mark.parametrize("score_format", ["points", "decimals", "duration"])
+def test_scores_at_the_ends_of_the_scale_are_shown(db, client, score_format):
+    board = open_board(score_format=score_format, score_decimals=3, operator="set")
+    for player_id, score in (("a", 1.7e308), ("b", -1.7e308), ("c", 5e-324)):
+        submit(board, player_id, score)
+    for path in ("/", "/boards/cup/", "/boards/cup/players/a/", "/boards/cup/?display=wall"):
+        assert client.get(path).status_code == 200
+
+
+# ---- what is sent must not cost more than it is worth --------------------------------------------
+
+
+def test_a_name_that_stands_twice_is_found_in_one_pass():
+    many = [(f"n{number}", 1) for number in range(50_000)]
+    with pytest.raises(codecs.RepeatedNameError):  # hours, if each were counted among the others
+        codecs._unique([*many, ("n49999", 2)])
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"), [(b"[" + b"1," * 500_000 + b"1]", False), (b"\n" * 500_000, True)]
+)
+def test_bodies_of_countless_values_are_refused_before_they_are_decoded(body, lines):
+    with pytest.raises(bodies.ApiError) as refused:
+        bodies.read_rows(body, lines=lines)
+    assert refused.value.status == 413
+
+
+def test_one_score_is_never_long(board):
+    api = Api(make_key("submit"))
+    details = {f"n{number}": "x" for number in range(20_000)}
+    row = {"player": "ada", "score": 1, "details": details}
+    assert api.post("boards/cup/scores", row).status_code == 413
+    answer = api.post("boards/cup/scores/bulk", [row]).json()
+    assert answer["results"][0]["error"]["code"] == "row_too_large"
+    assert board.engine().get_size() == 0
+
+
+def test_a_full_bulk_submission_of_the_longest_rows_fits_the_bounds():
+    row = {"player": "é" * 128, "score": -1.2345678901234567e-300, "details": {}}
+    row["details"] = {f"{number:02}": "é" * 60 for number in range(32)}
+    assert len(json.dumps(row)) <= bodies.LARGEST_ROW
+    assert json.dumps(row).count(",") * bodies.MOST_ROWS <= bodies.MOST_VALUES
+
+
+def test_a_large_body_for_django_is_413(board):
+    body = b'{"players":["' + b"a" * 3_000_000 + b'"]}'
+    answer = Api().call("POST", "boards/cup/entries/among", body=body, headers=JSON)
+    assert answer.status_code == 413
+    assert answer.json()["code"] == "body_too_large"
+
+
+@pytest.mark.parametrize("depth", [950, 100_000])
+@pytest.mark.parametrize("value", [b"[", b'{"a":'])
+def test_deep_nesting_is_refused(board, depth, value):
+    body = b'{"players":' + value * depth
+    answer = Api().call("POST", "boards/cup/entries/among", body=body, headers=JSON)
+    assert answer.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("window", "period"),
+    [("day", "9999-12-31"), ("week", "9999-W52"), ("month", "9999-12"), ("week", "99999-W1")],
+)
+def test_periods_at_the_end_of_time_are_refused_alone(board, window, period):
+    """The lane asks for several callers at once: one bad period must not fail the others."""
+    bad = ("GET", f"boards/cup/entries?window={window}&period={period}")
+    good = ("GET", "boards/cup/entries")
+    answers = Api().together([good, bad, good])
+    assert [answer.status_code for answer in answers] == [200, 422, 200]
+    assert Api().get(f"boards/cup/distribution?window={window}&period={period}").status_code == 422
+
+
+@pytest.mark.parametrize("text", ["a%01b", "%0B%00x", "x" * 300, "%F0%9F%91%A9" * 90, "%FF"])
+def test_what_can_be_no_id_is_nobody(board, client, text):
+    submit(board, "ada", 5)
+    assert client.get(f"/boards/cup/?q={text}").status_code == 200
+    assert client.get(f"/boards/cup/players/{text}/").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["boards/a%00b/entries", "boards/cup/players/%00", "boards/a%00b"])
+def test_nul_in_an_address_never_reaches_sql(board, client, path):
+    assert Api().get(path).status_code in (404, 422)
+    assert client.get("/boards/cup/players/%00/").status_code == 404
+    assert client.get("/boards/cup/?q=%00").status_code == 200
+
+
+# ---- what a process remembers is bounded in size, not only in number -----------------------------
+
+
+def test_answers_to_endless_addresses_are_not_kept():
+    store = Store()
+    kept = Kept(b"{}", "v", 1, 1, 0, "tag")
+    store.put(b"/api/v1/boards/cup/entries?" + b"x" * LONGEST_TARGET, kept)
+    assert len(store) == 0
+    store.put(b"/api/v1/boards/cup/entries", kept)
+    assert len(store) == 1
+
+
+def test_a_limit_looks_at_no_more_of_a_user_name_than_an_account_can_have():
+    long = "a" * 1_000_000
+    assert whose.field_name("username", long + "1") == whose.field_name("username", long + "2")
+
+
+# ---- what was asked not to be shown --------------------------------------------------------------
+
+
+def test_an_opted_out_player_has_no_history_in_the_api(board):
+    submit(board, "ada", 5)
+    Player.objects.create(id="ada", privacy=Player.Privacy.OPTED_OUT)
+    assert Api().get("boards/cup/players/ada/history").status_code == 404
+    assert Api().get("boards/cup/players/bob/history").status_code == 200
+
+
+# ---- guessing ------------------------------------------------------------------------------------
+
+
+def log_in(client, username, address):
+    form = {"username": username, "password": "wrong"}
+    return client.post("/accounts/login/", form, REMOTE_ADDR=address).status_code
+
+
+def test_one_account_cannot_be_guessed_from_many_addresses(db, client):
+    User.objects.create_user("ann")
+    answers = {log_in(client, "ann", f"203.0.113.{number}") for number in range(100)}
+    assert answers == {200}
+    assert log_in(client, "ann", "198.51.100.1") == 429
+    assert log_in(client, "\uff21\uff2e\uff2e ", "198.51.100.2") == 429  # the same name to Django
+    assert log_in(client, "bob", "198.51.100.1") == 200
+
+
+def test_many_accounts_cannot_be_guessed_from_one_address(db, client):
+    answers = [log_in(client, f"user{number}", "203.0.113.9") for number in range(31)]
+    assert answers == [200] * 30 + [429]
+
+
+def test_nobody_gets_a_flood_of_reset_mails(db, client, mailoutbox):
+    User.objects.create_user("ann", "ann@example.com", "correct horse battery")
+    form = {"email": "ann@example.com"}
+    for number in range(21):
+        answer = client.post("/accounts/reset/", form, REMOTE_ADDR=f"203.0.113.{number}")
+    assert answer.status_code == 429
+    assert len(mailoutbox) == 20
+
+
+def test_the_old_password_cannot_be_guessed_with_a_session(db, client):
+    client.force_login(User.objects.create_user("ann", password="correct horse battery"))
+    form = {"old_password": "x", "new_password1": "y", "new_password2": "y"}
+    codes = [client.post("/accounts/password/", form).status_code for _ in range(31)]
+    assert codes == [200] * 30 + [429]
