@@ -93,10 +93,11 @@ def database(name: str, default_path: Path) -> dict[str, Any]:
     if engine == "django.db.backends.sqlite3":
         return database | {
             "OPTIONS": {
-                # Readers never wait for the writer; a second writer waits, up to 20 s,
-                # and takes its lock at BEGIN, so that it cannot fail half way.
+                # Readers never wait for the writer; a second writer waits, up to 60 s
+                # (the archive of a million players takes a third of that), and takes its lock at
+                # BEGIN, so that it cannot fail half way.
                 "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
-                "timeout": 20,
+                "timeout": 60,
                 "transaction_mode": "IMMEDIATE",
             }
         }

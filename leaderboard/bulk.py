@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -41,6 +42,11 @@ def insert_rows(
 def storable(text: str) -> str:
     """PostgreSQL stores any text but NUL, which Redis and SQLite allow in an id."""
     return text.replace("\0", "\ufffd")
+
+
+def storable_time(moment: datetime) -> Any:
+    """As the database stores it: SQLite wants UTC without a zone."""
+    return connection.ops.adapt_datetimefield_value(moment)
 
 
 def storable_json(value: Any) -> str:

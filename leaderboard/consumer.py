@@ -25,7 +25,7 @@ from redis.exceptions import ResponseError
 from config import scripts
 from config.redis import get_redis
 from leaderboard import keys, overtaking
-from leaderboard.bulk import insert_rows, storable, storable_json
+from leaderboard.bulk import insert_rows, storable, storable_json, storable_time
 from leaderboard.models import Board, Player, ScoreEvent
 
 logger = logging.getLogger("rostrum.log")
@@ -251,7 +251,7 @@ class Consumer:
 def store_batch(board: Board, events: Sequence[Event]) -> None:
     """One transaction: the events, and a row for each player seen for the first time."""
     rows = [event.row(board.pk) for event in events]
-    now = timezone.now()
+    now = storable_time(timezone.now())
     players: dict[str, tuple[Any, ...]] = {}
     for event in events:
         player_id = event.text(b"id")

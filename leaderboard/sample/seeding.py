@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,7 +18,8 @@ from django.utils import timezone
 
 from config.redis import get_redis
 from leaderboard import keys, pointer
-from leaderboard.bulk import insert_rows, storable_json
+from leaderboard.bulk import insert_rows, storable_json, storable_time
+from leaderboard.engine import RedisLeaderboard
 from leaderboard.engine.windows import period_at
 from leaderboard.models import Board, FinalStanding, Player, ScoreEvent, Season
 from leaderboard.replay import Ranking, Replay, standings
@@ -72,10 +74,11 @@ class Attempt:
 
 
 def store_players(people: Sequence[Person], now: datetime) -> None:
+    since = storable_time(now)
     insert_rows(
         Player,
         PLAYER_FIELDS,
-        ((p.id, p.name, p.country, p.team, p.avatar, "", "shown", now) for p in people),
+        ((p.id, p.name, p.country, p.team, p.avatar, "", "shown", since) for p in people),
         skip_known=True,
     )
 
@@ -83,8 +86,8 @@ def store_players(people: Sequence[Person], now: datetime) -> None:
 def seed_board(
     sample: SampleBoard, people: Sequence[Person], seed: int, step: Step = lambda count: None
 ) -> Board:
-    """Make the board, with past seasons and a running one; SQL is committed last, so that a
-    broken seeding leaves no board behind."""
+    """Make the board and its players, with past seasons and a running one. SQL is committed last,
+    so that a broken seeding leaves no board behind."""
     chance = random.Random(f"{seed}:{sample.slug}")  # noqa: S311
     with transaction.atomic():
         board = Board(slug=sample.slug, submitters=Board.Submitters.DEMO, **sample.values)
@@ -210,7 +213,13 @@ class _Seeding:
             },
         )
         get_redis().set(keys.sequence(board.key), self.sequence)
-        engine = board.engine(number)
+        # Redis is filled while SQL stores the players: each waits for another server.
+        with ThreadPoolExecutor(1) as filler:
+            filling = filler.submit(self.fill, board.engine(number), replay)
+            store_players(self.people, self.now)
+            filling.result()
+
+    def fill(self, engine: RedisLeaderboard, replay: Replay) -> None:
         engine.fill(replay.filled_rows(self.details()))
         for name, (_, window) in self.windows.items():
             engine.window(name).fill(window.filled_rows())

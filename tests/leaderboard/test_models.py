@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, transaction
+from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
 from leaderboard.models import Board, FinalStanding, Player, Restriction, ScoreEvent, Season
@@ -17,7 +17,7 @@ def make_board(**values):
 
 
 def refused(make, **values):
-    with pytest.raises(IntegrityError), transaction.atomic():
+    with pytest.raises((IntegrityError, DataError)), transaction.atomic():
         make(**values)
 
 

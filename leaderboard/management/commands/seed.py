@@ -10,15 +10,13 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import CommandParser
-from django.db import transaction
-from django.utils import timezone
 
 from leaderboard.management.arguments import LeaderboardCommand, positive
 from leaderboard.management.progress import progress
 from leaderboard.models import Board, Player
 from leaderboard.sample.catalogue import CATALOGUE, sample_boards
 from leaderboard.sample.people import Person, people
-from leaderboard.sample.seeding import MOST_OTHERS, seed_board, store_players
+from leaderboard.sample.seeding import MOST_OTHERS, seed_board
 from leaderboard.services import audit
 from leaderboard.services.boards import delete_board, forget_keys
 
@@ -62,9 +60,6 @@ class Command(LeaderboardCommand):
             self.tell(quiet, f"{slug} is there already and stays as it is (--fresh makes it anew).")
         samples = [sample for sample in samples if sample.slug not in known]
         everyone = list(chain([ADMIN], people(options["players"], options["seed"])))
-        if samples:
-            with transaction.atomic():
-                store_players(everyone, timezone.now())
         for number, sample in enumerate(samples):
             forget_keys(f"leaderboard:{{{sample.slug}}}")  # what a broken seeding may have left
             who = everyone if number == 0 else everyone[: MOST_OTHERS + 1]
