@@ -11,7 +11,7 @@ BIN := .venv/bin
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: .venv/run.stamp ## start Rostrum at http://$(HOST):$(PORT)
+run: .venv/run.stamp ## start Rostrum at http://127.0.0.1:8000 (or HOST and PORT)
 	@exec $(BIN)/python manage.py serve --host $(HOST) --port $(PORT)
 
 test: .venv/dev.stamp ## run every test against real servers
