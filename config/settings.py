@@ -123,7 +123,7 @@ TRUSTED_PROXIES = environment.whole_number("TRUSTED_PROXIES", 0)
 # enough that several people behind one address do not meet them in normal use.
 RATE_LIMITS = {
     # Guessing one account's password from one place.
-    "login": "10/minute and 60/hour by ip+username, sliding log, closed on failure",
+    "login": "10/minute and 100/hour by ip+username, sliding log, closed on failure",
     # Guessing one account's password from many places, and many accounts' from one.
     "login_account": "100/hour by username, sliding log, closed on failure",
     "login_address": "30/minute and 300/hour by ip, sliding log, closed on failure",
