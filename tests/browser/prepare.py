@@ -17,9 +17,11 @@ def main() -> None:
 
     from leaderboard.models import Player
     from leaderboard.services import Actor, close_season, create_board, submit_scores
+    from sessions_app.models import Flag
 
     actor = Actor("tests")
     call_command("migrate", verbosity=0)
+    Flag.objects.update_or_create(name="nearby", defaults={"state": Flag.State.ON})
     users = get_user_model().objects
     users.create_superuser("root", password=PASSWORD)
     ada = users.create_user("ada", password=PASSWORD)

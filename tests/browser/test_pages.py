@@ -31,6 +31,7 @@ PUBLIC = [
 OWN = [
     "/boards/arena/",
     "/boards/arena/submit/",
+    "/boards/arena/nearby/",
     "/accounts/",
     "/accounts/profile/",
     "/accounts/password/",
