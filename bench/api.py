@@ -24,12 +24,12 @@ ROOT = Path(__file__).resolve().parent.parent
 PLAYERS = 100_000
 CONNECTIONS = 64
 PROCESSES = 2
-ROUNDS = 7
-ROUND_SECONDS = 1.0
+ROUNDS = 5
+ROUND_SECONDS = 0.6
 BULK = 1000
 
 _SETUP = f"""
-import os, json, django
+import os, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
 from django.core.management import call_command
@@ -50,18 +50,38 @@ for start in range(0, {PLAYERS}, 10000):
     ])
 token = ApiKey.make("bench", ["read", "submit"], all_boards=True,
                     rate="100000000/second, token bucket")[1]
-print(json.dumps([token, board.engine(1).rules.flags]))
+print(token)
 """
 
 
+def cpu_seconds(*processes: int) -> float:
+    """What these processes and all below them have used; 0 where /proc does not tell."""
+    children: dict[int, list[int]] = {}
+    used: dict[int, float] = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = entry.read_text().rpartition(")")[2].split()
+            number = int(entry.parent.name)
+            children.setdefault(int(fields[1]), []).append(number)
+            used[number] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    total, waiting = 0.0, list(processes)
+    while waiting:
+        number = waiting.pop()
+        total += used.get(number, 0.0)
+        waiting += children.get(number, [])
+    return total
+
+
 @contextlib.contextmanager
-def serving(application: str, environment: dict[str, str]) -> Iterator[int]:
+def serving(application: str, environment: dict[str, str]) -> Iterator[tuple[int, int]]:
     port = free_port()
     code = f"from config.web import serve; serve('127.0.0.1', {port}, {PROCESSES}, {application!r})"
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment)
+    process = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", code], cwd=ROOT, env=environment
+    )
     try:
-        wait_for(lambda: _listens(port))
-        yield port
+        wait_for(lambda: _listens(port), timeout=90)
+        yield port, process.pid
     finally:
         process.terminate()
         process.wait()
@@ -78,18 +98,25 @@ def _listens(port: int) -> bool:
 class Contest:
     """Two servers, one of them under load at a time, in turn."""
 
-    def __init__(self, ours: int, bare: int) -> None:
-        self.ours = Generator(ours, CONNECTIONS)
-        self.bare = Generator(bare, CONNECTIONS)
+    def __init__(self, ours: tuple[int, int], bare: tuple[int, int], redis: int) -> None:
+        self.sides = [(Generator(port, CONNECTIONS), pid, redis) for port, pid in (ours, bare)]
 
-    def run(self, ours: Request, bare: Request) -> tuple[list[Load], list[Load]]:
-        for generator, request in ((self.ours, ours), (self.bare, bare)):
-            generator.run(request, 0.5)  # warm
-        results: tuple[list[Load], list[Load]] = ([], [])
+    @property
+    def ours(self) -> Generator:
+        return self.sides[0][0]
+
+    def run(self, ours: Request, bare: Request) -> list[list[Load]]:
+        requests = (ours, bare)
+        for (generator, _, _), request in zip(self.sides, requests, strict=True):
+            generator.run(request, 0.3)  # warm
+        results: list[list[Load]] = [[], []]
         for number in range(ROUNDS):
-            turns = [(0, self.ours, ours), (1, self.bare, bare)]
-            for place, generator, request in turns if number % 2 else reversed(turns):
-                results[place].append(generator.run(request, ROUND_SECONDS))
+            for side in (0, 1) if number % 2 else (1, 0):
+                generator, *processes = self.sides[side]
+                before = cpu_seconds(*processes)
+                load = generator.run(requests[side], ROUND_SECONDS)
+                load.cpu = (cpu_seconds(*processes) - before) / len(load.latencies)
+                results[side].append(load)
         return results
 
 
@@ -103,19 +130,19 @@ def run(report: Report) -> None:
             "DEBUG": "",
         }
         made = subprocess.run(
-            [sys.executable, "-c", _SETUP],
+            [sys.executable, "-W", "ignore", "-c", _SETUP],
             cwd=ROOT,
             env=environment,
             check=True,
             stdout=subprocess.PIPE,
         )
-        token, flags = json.loads(made.stdout.splitlines()[-1])
-        environment["BENCH_FLAGS"] = flags
+        token = made.stdout.decode().split()[-1]
         with (
             serving("config.asgi:application", environment) as ours,
             serving("bench.bare:application", environment) as bare,
         ):
-            _measure(report, Contest(ours, bare), token)
+            assert server.process is not None
+            _measure(report, Contest(ours, bare, server.process.pid), token)
 
 
 def _measure(report: Report, contest: Contest, token: str) -> None:
@@ -145,6 +172,9 @@ def _measure(report: Report, contest: Contest, token: str) -> None:
     def bare_submit() -> bytes:
         return http("POST", "/score", score())
 
+    def tutorial() -> bytes:
+        return http("POST", "/tutorial", score())
+
     def around() -> bytes:
         return http(
             "GET",
@@ -163,16 +193,20 @@ def _measure(report: Report, contest: Contest, token: str) -> None:
         ("POST scores, idempotency key each", submit_once, bare_submit, 0.8),
     ):
         rows.append(_row(report, what, contest.run(ours, bare), least))
-    single = contest.run(submit, bare_submit)[0]
+    found = contest.run(submit, tutorial)
+    single = found[0]
+    rows.append(_row(report, "POST scores, beside a tutorial's script", found, None))
     with _scores_arriving(contest.ours, token):
         found = contest.run(lambda: top, lambda: bare_top)
     rows.append(_row(report, "GET entries?limit=100, 100 scores/s", found, 3.0))
     rows.append(_row(report, "GET around, random players", contest.run(around, bare_around), 0.9))
-    report.table(["request", "ours/s", "p50", "p99", "bare/s", "p50", "p99", "ratio"], rows)
+    report.table(
+        ["request", "ours/s", "p50", "p99", "CPU", "bare/s", "p50", "p99", "CPU", "ratio"], rows
+    )
     _bulk(report, contest, key, single)
 
 
-def _row(report: Report, what: str, found: tuple[list[Load], list[Load]], least: float) -> list:
+def _row(report: Report, what: str, found: list[list[Load]], least: float | None) -> list:
     ours, bare = found
     refused = sum(load.refused for load in ours)
     if refused:
@@ -185,8 +219,10 @@ def _row(report: Report, what: str, found: tuple[list[Load], list[Load]], least:
             f"{statistics.median(load.per_second for load in loads):,.0f}",
             duration(statistics.median(load.percentile(50) for load in loads)),
             duration(statistics.median(load.percentile(99) for load in loads)),
+            f"{statistics.median(load.cpu for load in loads) * 1e6:.0f} µs",
         ]
-    return [*cells, report.verdict(what, ratio, at_least=least)]
+    verdict = f"{ratio:.2f}" if least is None else report.verdict(what, ratio, at_least=least)
+    return [*cells, verdict]
 
 
 @contextlib.contextmanager

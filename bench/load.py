@@ -31,6 +31,7 @@ class Load:
     seconds: float = 0.0
     latencies: list[float] = field(default_factory=list)
     refused: int = 0
+    cpu: float = 0.0  # seconds per request, of the server and Redis
 
     @property
     def per_second(self) -> float:

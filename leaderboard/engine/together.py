@@ -15,7 +15,8 @@ from redis.exceptions import NoScriptError, ResponseError
 from leaderboard import keys
 from leaderboard.engine.base import Call, T
 from leaderboard.engine.board import Operations
-from leaderboard.engine.reads import Entry
+from leaderboard.engine.reads import PAGE, Entry, decode
+from leaderboard.engine.values import checked_count, checked_id, checked_offset
 
 
 class Command(NamedTuple):
@@ -27,13 +28,30 @@ class Command(NamedTuple):
 Question = Generator[Call | Command, Any, T]
 
 
-def page(board: Operations, offset: int, count: int) -> Question[list[Entry]]:
-    return board._page_operation(offset, count)
+class Page(NamedTuple):
+    """A run of entries, and how many there are on the whole board."""
+
+    size: int
+    entries: list[Entry]
 
 
-def around(board: Operations, user_id: str, count: int) -> Question[list[Entry]]:
-    """Empty when the player is not on the board."""
-    return board._around_user_operation(user_id, count)
+def page(board: Operations, offset: int, count: int) -> Question[Page | None]:
+    return _page(board, "page", checked_count(count, "count"), checked_offset(offset))
+
+
+def around(board: Operations, user_id: str, count: int) -> Question[Page | None]:
+    """None when the player is not on the board."""
+    return _page(board, "user", checked_count(count, "count"), checked_id(user_id))
+
+
+def _page(board: Operations, what: str, count: int, start: int | str) -> Question[Page | None]:
+    # The engine's own methods give the entries alone; the reply has the size with them.
+    arguments = [board.rules.flags, "d", what, count, start]
+    reply = yield Call(PAGE, board._read_keys, arguments)
+    if not reply:
+        return None
+    size, _, first, columns = decode(reply)
+    return Page(size, board._entries(columns, first))
 
 
 def entry(board: Operations, user_id: str) -> Question[Entry | None]:
@@ -42,11 +60,6 @@ def entry(board: Operations, user_id: str) -> Question[Entry | None]:
 
 def percentile(board: Operations, user_id: str) -> Question[float | None]:
     return board._percentile_operation(user_id)
-
-
-def size(board: Operations) -> Question[int]:
-    reply = yield Command(("ZCARD", board.entries_key))
-    return int(reply)
 
 
 def sequence(key: str) -> Question[int]:

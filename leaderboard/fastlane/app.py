@@ -92,6 +92,8 @@ class FastLane:
     def __init__(self, application: Any) -> None:
         self.application = application
         self._has_origins = bool(settings.API_ORIGINS)  # settings are slow to ask
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._here: Lane
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http" or not scope["path"].startswith("/api/"):
@@ -136,7 +138,13 @@ class FastLane:
             body = received
             if scope.get(BODY_TOO_LARGE):
                 return problem_answer(body_too_large())
-        return await respond(lane(), request, read, write, body)
+        return await respond(self._lane(), request, read, write, body)
+
+    def _lane(self) -> Lane:
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop, self._here = loop, lane()
+        return self._here
 
     async def _watch(self, receive: Any, send: Any, request: Request) -> None:
         found: list[Watch] = []
@@ -145,7 +153,7 @@ class FastLane:
             found.append(await live.watch(here, asked))
             return Answer(200, [], b"")
 
-        answer = await respond(lane(), request, admit, None, b"")
+        answer = await respond(self._lane(), request, admit, None, b"")
         if found:
             async with live.place(request) as decision:
                 if decision is None or decision.allowed:

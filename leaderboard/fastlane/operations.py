@@ -3,8 +3,9 @@ Django, calls the same functions."""
 
 from __future__ import annotations
 
+import asyncio
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -34,6 +35,9 @@ REVALIDATE: tuple[bytes, bytes] = (b"cache-control", b"private, no-cache")
 VARY: tuple[bytes, bytes] = (b"vary", b"Accept-Encoding, Authorization")
 
 
+BULK_ABREAST = 2  # one is packed or unpacked here while Redis works on the other
+
+
 class Lane:
     """What belongs to one event loop: boards, flights, answers."""
 
@@ -41,6 +45,7 @@ class Lane:
         self.cards = Cards()
         self.reads = Reads()
         self.reading: Gather[tuple[Caller, Read]] = Gather(self.reads.fly, abreast=2)
+        self.bulk = asyncio.Semaphore(BULK_ABREAST)
         self._submitting: dict[str, tuple[Scores, Gather[Seat]]] = {}
 
     def submitting(self, card: Card) -> Gather[Seat]:
@@ -91,9 +96,12 @@ async def submit_scores(lane: Lane, request: Request, body: bytes) -> Answer:
     if atomic not in ("true", "false"):
         raise ApiError(422, "invalid_value", "Expected true or false.", field="atomic")
     request.charged = True
-    standing, answer, replayed = await scores.submit_rows(
-        card, caller, rows, once, all_or_nothing=atomic == "true"
-    )
+    # A thousand rows keep Redis busy for many milliseconds. Those of one process queue here and
+    # not there, where they would hold up everybody else.
+    async with lane.bulk:
+        standing, answer, replayed = await scores.submit_rows(
+            card, caller, rows, once, all_or_nothing=atomic == "true"
+        )
     return _written(answer, standing, replayed=replayed)
 
 
@@ -115,42 +123,48 @@ def _written(value: dict[str, Any], standing: Headers, *, replayed: bool) -> Ans
 
 
 async def read_entries(lane: Lane, request: Request) -> Answer:
-    caller, card = await admitted(lane, request, callers.READ)
+    return await _read(lane, request, _plan_entries)
+
+
+def _plan_entries(request: Request, card: Card) -> Read:
     query = read_query(PageQuery, request)
     offset = query.offset if query.cursor is None else read_cursor(query.cursor)
 
     def ask(board: AsyncRedisLeaderboard) -> Sequence[Question[Any]]:
-        return [together.page(board, offset, query.limit), together.size(board)]
+        return [together.page(board, offset, query.limit)]
 
     def build(place: Place, found: Sequence[Any]) -> dict[str, Any]:
-        entries, size = found
+        size, entries = found[0]
         end = offset + len(entries)
         return reads.entry_page(place, size, entries, cursor(end) if end < size else None)
 
-    read = Read(request.target, card, query.window, query.period, ask, build)
-    return await _read(lane, request, caller, read)
+    return Read(request.target, card, query.window, query.period, ask, build)
 
 
 async def read_around(lane: Lane, request: Request) -> Answer:
-    caller, card = await admitted(lane, request, callers.READ)
+    return await _read(lane, request, _plan_around)
+
+
+def _plan_around(request: Request, card: Card) -> Read:
     query = read_query(AroundQuery, request)
     player = decoded(request.segments[3], "player")
 
     def ask(board: AsyncRedisLeaderboard) -> Sequence[Question[Any]]:
-        return [together.around(board, player, query.count), together.size(board)]
+        return [together.around(board, player, query.count)]
 
     def build(place: Place, found: Sequence[Any]) -> dict[str, Any]:
-        entries, size = found
-        if not entries:
+        if found[0] is None:
             raise reads.player_not_found()
-        return reads.entry_page(place, size, entries)
+        return reads.entry_page(place, *found[0])
 
-    read = Read(request.target, card, query.window, query.period, ask, build)
-    return await _read(lane, request, caller, read)
+    return Read(request.target, card, query.window, query.period, ask, build)
 
 
 async def read_player(lane: Lane, request: Request) -> Answer:
-    caller, card = await admitted(lane, request, callers.READ)
+    return await _read(lane, request, _plan_player)
+
+
+def _plan_player(request: Request, card: Card) -> Read:
     query = read_query(PlayerQuery, request)
     player = decoded(request.segments[2], "player")
 
@@ -158,32 +172,34 @@ async def read_player(lane: Lane, request: Request) -> Answer:
         return [
             together.entry(board, player),
             together.percentile(board, player),
-            together.size(board),
             together.around(board, player, 2 * query.neighbours + 1),
         ]
 
     def build(place: Place, found: Sequence[Any]) -> dict[str, Any]:
-        entry, percentile, size, neighbours = found
-        if entry is None or percentile is None:
+        entry, percentile, around = found
+        if entry is None or percentile is None or around is None:
             raise reads.player_not_found()
         return {
             **place.head(),
-            "total": size,
+            "total": around.size,
             "percentile": percentile,
             "entry": reads.entry(entry),
-            "neighbours": [reads.entry(one) for one in neighbours] if query.neighbours else [],
+            "neighbours": [reads.entry(one) for one in around.entries] if query.neighbours else [],
         }
 
-    read = Read(request.target, card, query.window, query.period, ask, build)
-    return await _read(lane, request, caller, read)
+    return Read(request.target, card, query.window, query.period, ask, build)
 
 
-async def _read(lane: Lane, request: Request, caller: Caller, read: Read) -> Answer:
+async def _read(lane: Lane, request: Request, make_plan: Callable[[Request, Card], Read]) -> Answer:
+    caller, card = await admitted(lane, request, callers.READ)
+    read = lane.reads.plan(request.target, card)
+    if read is None:
+        read = lane.reads.remember(make_plan(request, card))
     request.charged = True
     standing, kept = await lane.reading.add((caller, read))
-    headers: Headers = [REVALIDATE, VARY, (b"etag", kept.etag.encode()), *standing]
+    headers: Headers = [REVALIDATE, VARY, (b"etag", kept.tag), *standing]
     wanted = request.headers.get(b"if-none-match")
-    if wanted is not None and answers.matches(wanted.decode("latin-1"), kept.etag):
+    if wanted is not None and answers.matches(wanted.decode("latin-1"), kept.tag.decode()):
         return Answer(304, headers, b"")
     headers.append(JSON)
     return Answer(200, headers, _smaller(request, headers, kept))

@@ -58,7 +58,7 @@ class Read(NamedTuple):
 class Kept:
     """An encoded answer, and until when it may be given again."""
 
-    __slots__ = ("body", "etag", "season", "sequence", "smaller", "until", "version")
+    __slots__ = ("body", "season", "sequence", "smaller", "tag", "until", "version")
 
     def __init__(
         self, body: bytes, version: str, season: int | None, sequence: int, until: int, tag: str
@@ -68,7 +68,7 @@ class Kept:
         self.season = season
         self.sequence = sequence
         self.until = until  # microseconds; a window ends without any change
-        self.etag = tag
+        self.tag = tag.encode()  # the ETag
         self.smaller: dict[str, bytes] = {}
 
     def compressed(self, encoding: str) -> bytes:
@@ -110,6 +110,18 @@ class Reads:
 
     def __init__(self) -> None:
         self.store = Store()
+        self._plans: dict[bytes, Read] = {}
+
+    def plan(self, target: bytes, card: Card) -> Read | None:
+        """The read at this address, when it was asked for before and its board is the same."""
+        read = self._plans.get(target)
+        return read if read is not None and read.card is card else None
+
+    def remember(self, read: Read) -> Read:
+        if len(self._plans) >= MOST_KEPT:
+            del self._plans[next(iter(self._plans))]
+        self._plans[read.target] = read
+        return read
 
     async def fly(self, seats: Sequence[tuple[Caller, Read]]) -> list[Any]:
         """For each caller how its limits stand and the answer, or the error."""

@@ -63,7 +63,7 @@ def environment():
         code = f"from config.web import serve; serve('127.0.0.1', {port}, 1)"
         server = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=values)
         try:
-            wait_for(lambda: listens(port))
+            wait_for(lambda: listens(port), timeout=60)
             yield values | {
                 "ROSTRUM": f"http://127.0.0.1:{port}/api/v1",
                 "KEY": made.stdout.decode().split()[-1],
