@@ -37,27 +37,26 @@ class Wire:
         return type(client) is Redis and client.connection is None
 
     def run(self, script: Script, keys: list[str], arguments: tuple[Any, ...]) -> Any:
-        command = ("EVALSHA", script.sha, len(keys), *keys, *arguments)
+        try:
+            return self.execute_command("EVALSHA", script.sha, len(keys), *keys, *arguments)
+        except NoScriptError:
+            return script(self._client, keys, arguments)
+
+    def execute_command(self, *command: Any) -> Any:
+        """Send one command that does no harm when it runs twice; the reply as it comes."""
         if self._process != os.getpid():
             self._idle, self._process = [], os.getpid()  # the parent goes on using those
         try:
             connection = self._idle.pop()
         except IndexError:
-            connection = self._client.connection_pool.get_connection()
-        else:
-            try:
-                return self._ask(connection, command)
-            except NoScriptError:
-                return script(self._client, keys, arguments)
-            except RedisConnectionError:
-                # It was closed while idle, by a restart or a timeout of the server's. If it was
-                # not, and the script did run, then one call is charged twice: that does less harm
-                # than an outage for every connection after each restart.
-                connection = self._client.connection_pool.get_connection()
+            return self._ask(self._client.connection_pool.get_connection(), command)
         try:
             return self._ask(connection, command)
-        except NoScriptError:
-            return script(self._client, keys, arguments)
+        except RedisConnectionError:
+            # It was closed while idle, by a restart or a timeout of the server's. If it was not,
+            # and the command did run, then one call is charged twice: that does less harm than an
+            # outage for every connection after each restart.
+            return self._ask(self._client.connection_pool.get_connection(), command)
 
     def _ask(self, connection: Any, command: tuple[Any, ...]) -> Any:
         try:

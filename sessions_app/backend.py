@@ -28,6 +28,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ from django.utils.crypto import get_random_string
 
 from config import scripts
 from config.redis import get_redis
+from ratelimit.wire import Wire
 from sessions_app import keys
 from sessions_app.calls import Call, Command, Result, Steps, aperform, perform
 
@@ -114,7 +116,7 @@ class SessionStore(SessionBase):
 
     def _perform(self, steps: Steps[Result]) -> Result:
         if self._connection is None:
-            self._connection = get_redis()
+            self._connection = _short_way(get_redis())
         return perform(steps, self._connection)
 
     @property
@@ -132,7 +134,7 @@ class SessionStore(SessionBase):
     def _load(self) -> Steps[dict[str, Any]]:
         if self.session_key is None:
             return {}
-        reply: Mapping[bytes, bytes] = yield Command("HGETALL", keys.session(self.digest))
+        reply = _mapping((yield Command("HGETALL", keys.session(self.digest))))
         if not reply:
             self._session_key = None
             self._forget()
@@ -349,6 +351,17 @@ class SessionStore(SessionBase):
     @classmethod
     async def aclear_expired(cls) -> None:
         """The asynchronous twin."""
+
+
+@lru_cache(maxsize=8)
+def _short_way(client: Any) -> Any:
+    """Sessions are asked for with every request, and what they send may be sent twice."""
+    return Wire(client) if Wire.fits(client) else client
+
+
+def _mapping(reply: Any) -> Mapping[bytes, bytes]:
+    """A hash as RESP3 gives it, or as the older protocol does."""
+    return reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2], strict=True))
 
 
 _UNCHANGING = frozenset({str, int, float, bool, type(None)})
