@@ -22,7 +22,6 @@ its session drops it only while it has that score.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import math
 import time
@@ -32,7 +31,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.base import (
     VALID_KEY_CHARS,
@@ -48,6 +46,7 @@ from config.redis import get_redis
 from ratelimit.wire import Wire
 from sessions_app import keys
 from sessions_app.calls import Call, Command, Result, Steps, aperform, perform
+from sessions_app.encoding import UNCHANGING, decode, encode, encode_again, field_name
 
 SCRIPTS = Path(__file__).parent / "scripts"
 SAVE = scripts.load(SCRIPTS, "save_session")
@@ -147,7 +146,7 @@ class SessionStore(SessionBase):
             name = field[1:].decode()
             stored[name] = value
             try:
-                data[name] = _decode(value)
+                data[name] = decode(value)
             except ValueError:
                 logger.warning("A session field could not be read and was left out")
         self._loaded = data.copy()
@@ -183,14 +182,14 @@ class SessionStore(SessionBase):
         changes: list[Any] = []
         loaded = self._loaded
         for key, value in data.items():
-            name = key if type(key) is str else _field_name(key)
+            name = key if type(key) is str else field_name(key)
             before_save = known.get(name)
             if before_save is None:
-                text = _encode(value)
-            elif type(value) in _UNCHANGING and loaded.get(name) is value:
+                text = encode(value)
+            elif type(value) in UNCHANGING and loaded.get(name) is value:
                 text = before_save
             else:
-                text = _encode_again(value, before_save)
+                text = encode_again(value, before_save)
             encoded[name] = text
             if text != before_save:
                 changes += ("." + name, text)
@@ -362,40 +361,3 @@ def _short_way(client: Any) -> Any:
 def _mapping(reply: Any) -> Mapping[bytes, bytes]:
     """A hash as RESP3 gives it, or as the older protocol does."""
     return reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2], strict=True))
-
-
-_UNCHANGING = frozenset({str, int, float, bool, type(None)})
-_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
-
-
-def _encode(value: Any) -> bytes:
-    """The value as JSON; refuses what JSON cannot hold, as Django's serializer does."""
-    return _json(value).encode("utf-8", "surrogatepass")
-
-
-def _encode_again(value: Any, known: bytes) -> bytes:
-    """The same, when it is likely to be what Redis holds already: msgspec is ten times as fast.
-
-    It also takes what JSON cannot hold, so it may say that nothing changed, and never decides what
-    is written.
-    """
-    try:
-        if msgspec.json.encode(value) == known:
-            return known
-    except Exception:  # noqa: S110 the other one says what is wrong
-        pass
-    return _encode(value)
-
-
-def _decode(text: bytes) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return json.loads(text)  # NaN and half characters, which Python writes and reads
-
-
-def _field_name(name: Any) -> str:
-    """JSON has text for names: 1 becomes "1" and None "null", as Django's own stores do."""
-    if isinstance(name, str):
-        return name
-    return str(next(iter(json.loads(json.dumps({name: 0})))))
