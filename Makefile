@@ -5,7 +5,7 @@ PORT ?= 8000
 WORKERS ?= 2
 BIN := .venv/bin
 
-.PHONY: help run test test-postgresql test-cluster test-faults install lint format types bench screenshots clean
+.PHONY: help run test test-postgresql test-cluster test-faults fuzz install lint format types bench screenshots clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -25,6 +25,10 @@ test-cluster: .venv/dev.stamp ## the same on a Redis Cluster of three primaries
 
 test-faults: .venv/dev.stamp ## kill, stop and cut off real processes under load (minutes)
 	$(BIN)/python -m pytest -m faults tests/faults $(ARGS)
+
+fuzz: .venv/dev.stamp ## throw random requests at every form, query and API operation (10 minutes)
+	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-200} $(BIN)/python -m pytest -n $(WORKERS) --timeout 1200 \
+		tests/leaderboard/api/test_schemathesis.py tests/security/test_fuzz.py $(ARGS)
 
 install: .venv/run.stamp ## make .venv with the pinned packages, nothing else
 

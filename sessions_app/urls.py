@@ -1,12 +1,14 @@
 """Addresses of accounts and presence."""
 
 from django.urls import path
+from django.views.generic import RedirectView
 
 from sessions_app import views
 from sessions_app.ops.views import operations
 
 urlpatterns = [
     path("admin/login/", views.admin_login),
+    path("admin/password_change/", RedirectView.as_view(pattern_name="password_change")),
     path("accounts/", views.AccountView.as_view(), name="account"),
     path("accounts/signup/", views.SignUpView.as_view(), name="signup"),
     path("accounts/login/", views.LoginView.as_view(), name="login"),

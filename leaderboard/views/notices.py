@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from leaderboard import notices
@@ -17,6 +18,7 @@ def unread(request: HttpRequest) -> HttpResponse:
     return render(request, "components/unread.html")
 
 
+@never_cache
 @login_required
 @require_safe
 def notice_list(request: HttpRequest) -> HttpResponse:

@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from leaderboard import access, presentation
@@ -29,6 +30,7 @@ class AuthenticatedHttpRequest(HttpRequest):
     user: User
 
 
+@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 @limit("score_submit", methods=["POST"])
@@ -70,6 +72,7 @@ def _told(board: Board, result: ScoreResult) -> str:
     }
 
 
+@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def profile(request: AuthenticatedHttpRequest) -> HttpResponse:
