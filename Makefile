@@ -18,7 +18,7 @@ test: .venv/dev.stamp ## run every test against real servers
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 test-postgresql: .venv/dev.stamp ## the same on a real PostgreSQL (Debian: postgresql)
-	TEST_DATABASE=postgresql $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	TEST_DATABASE=postgresql $(BIN)/python -m pytest --reuse-db -n $(WORKERS) $(ARGS)
 
 test-cluster: .venv/dev.stamp ## the same on a Redis Cluster of three primaries
 	TEST_REDIS=cluster $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
