@@ -24,7 +24,7 @@ test-cluster: .venv/dev.stamp ## the same on a Redis Cluster of three primaries
 	TEST_REDIS=cluster $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 test-faults: .venv/dev.stamp ## kill, stop and cut off real processes under load (minutes)
-	$(BIN)/python -m pytest -m faults tests/faults $(ARGS)
+	$(BIN)/python -m pytest -m faults $(or $(ARGS),tests/faults)
 
 fuzz: .venv/dev.stamp ## throw random requests at every form, query and API operation (10 minutes)
 	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-200} $(BIN)/python -m pytest -n $(WORKERS) --timeout 1200 \
