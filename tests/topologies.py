@@ -94,6 +94,18 @@ class Replicated:
             server.remove()
 
 
+def freeze(server: RedisServer) -> None:
+    """SIGSTOP, and wait until it has taken effect; `thaw` lets the server go on."""
+    assert server.process is not None
+    os.kill(server.process.pid, signal.SIGSTOP)
+    os.waitpid(server.process.pid, os.WUNTRACED)
+
+
+def thaw(server: RedisServer) -> None:
+    assert server.process is not None
+    os.kill(server.process.pid, signal.SIGCONT)
+
+
 def follows(server: RedisServer) -> bool:
     with server.client(decode_responses=True) as client:
         return bool(client.info("replication").get("master_link_status") == "up")

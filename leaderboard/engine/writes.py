@@ -170,7 +170,8 @@ class WriteOperations(Board):
         names, extra = self._keys_last or self._keys_now()
         # A plain board has a script of its own, which cannot do all or nothing.
         sent = WRITE_PLAIN if self._plain and mode[0] != "a" else WRITE
-        return Call(sent, names, [f"{self.rules.flags}{mode}{self.max_entries or 0}", extra, *rows])
+        head = f"{self.rules.flags}{mode}{self.max_entries or 0}"
+        return Call(sent, names, [head, extra, *rows], writes=True)
 
     def _explain(self, reply: Any) -> None:
         """Why nothing was written: raises, unless only the windows have moved."""

@@ -1,8 +1,5 @@
 """Our clients on a real cluster: nothing is sent twice, nothing that is published goes unheard."""
 
-import os
-import signal
-
 import pytest
 import redis
 import redis.asyncio
@@ -13,7 +10,7 @@ from config.listening import listener
 from config.redis import OUTAGE_ERRORS
 from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard, keys
 from tests.servers import free_port, wait_for
-from tests.topologies import move_slot
+from tests.topologies import freeze, move_slot, thaw
 
 pytestmark = pytest.mark.xdist_group("cluster with replicas")
 
@@ -46,12 +43,12 @@ def test_what_may_have_run_is_not_sent_again(cluster, client):
     key = "counted:{once}"
     client.set(key, 0)
     holder = primary_of(cluster, client, key)
-    os.kill(holder.process.pid, signal.SIGSTOP)
+    freeze(holder)
     try:
         with pytest.raises(OUTAGE_ERRORS):
             client.incr(key)
     finally:
-        os.kill(holder.process.pid, signal.SIGCONT)
+        thaw(holder)
     # It had arrived, and runs once.
     wait_for(lambda: client.get(key) == b"1")
 
@@ -60,12 +57,12 @@ async def test_nor_by_the_asynchronous_twin(cluster, client, async_client):
     key = "counted:{once again}"
     await async_client.set(key, 0)
     holder = primary_of(cluster, client, key)
-    os.kill(holder.process.pid, signal.SIGSTOP)
+    freeze(holder)
     try:
         with pytest.raises(OUTAGE_ERRORS):
             await async_client.incr(key)
     finally:
-        os.kill(holder.process.pid, signal.SIGCONT)
+        thaw(holder)
     wait_for(lambda: client.get(key) == b"1")
 
 

@@ -1,8 +1,5 @@
 """`durability="replicated"`: acknowledged means that a replica has it."""
 
-import os
-import signal
-
 import pytest
 import redis.asyncio
 
@@ -10,7 +7,7 @@ from config.redis import OUTAGE_ERRORS
 from config.replication import NotReplicatedError
 from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard
 from tests.servers import RedisServer, redis_server, wait_for
-from tests.topologies import follows
+from tests.topologies import follows, freeze, thaw
 
 pytestmark = pytest.mark.xdist_group("replicas")
 
@@ -41,9 +38,9 @@ def board(pair, request):
 def deaf_replica(pair):
     """The replica stands still: it is connected and confirms nothing."""
     _, replica = pair
-    os.kill(replica.process.pid, signal.SIGSTOP)
+    freeze(replica)
     yield replica
-    os.kill(replica.process.pid, signal.SIGCONT)
+    thaw(replica)
 
 
 def test_a_write_is_on_the_replica_when_it_returns(board, pair):
@@ -72,7 +69,7 @@ def test_without_a_confirmation_it_is_an_outage_and_the_key_counts_once(board, d
     # Told again, it is not counted again, and still not confirmed.
     with pytest.raises(NotReplicatedError):
         board.submit("ada", 5, operator="sum", idempotency_key="one")
-    os.kill(deaf_replica.process.pid, signal.SIGCONT)
+    thaw(deaf_replica)
     result = board.submit("ada", 5, operator="sum", idempotency_key="one")
     assert (result["score"], result["replayed"]) == (5, True)
     with deaf_replica.client() as client:
