@@ -138,7 +138,7 @@ def _keeper_alive(directory: Path) -> bool:
 
 def _start_keeper(directory: Path) -> None:
     log = (directory / "keeper.log").open("ab")
-    keeper = subprocess.Popen(  # noqa: S603
+    keeper = subprocess.Popen(  # noqa: S603 our own command, no shell
         [sys.executable, "-m", "config.embedded", str(directory), str(server_binary())],
         cwd=Path(__file__).resolve().parent.parent,
         stdin=subprocess.DEVNULL,
@@ -216,7 +216,7 @@ def _start_server(directory: Path, path: Path, binary: str) -> int:
         "stop-writes-on-bgsave-error": "no",
     }
     arguments = [word for name, value in options.items() for word in (f"--{name}", value)]
-    server = subprocess.Popen(  # noqa: S603
+    server = subprocess.Popen(  # noqa: S603 our own command, no shell
         [binary, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -27,6 +27,7 @@ def insert_rows(
     columns = {field.name: field.column for field in model._meta.concrete_fields}
     names = ", ".join(quote(columns[field] or field) for field in fields)
     places = ", ".join(["%s"] * len(fields))
+    # The names are the model's own and quoted; the values are parameters.
     sql = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({places})"  # noqa: S608
     if skip_known:
         sql += " ON CONFLICT DO NOTHING"

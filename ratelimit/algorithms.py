@@ -18,7 +18,7 @@ class Algorithm(StrEnum):
     FIXED_WINDOW = "fixed_window"
     SLIDING_LOG = "sliding_log"
     SLIDING_COUNTER = "sliding_counter"
-    TOKEN_BUCKET = "token_bucket"  # noqa: S105
+    TOKEN_BUCKET = "token_bucket"  # noqa: S105 no password
     GCRA = "gcra"
     AT_ONCE = "at_once"
 

@@ -71,7 +71,7 @@ class Person:
 
 def people(count: int, seed: int) -> Iterator[Person]:
     """`count` players; the first n are the same whatever the count."""
-    chance = random.Random(seed)  # noqa: S311
+    chance = random.Random(seed)  # noqa: S311 sample scores, the same for the same seed
     names = {country: _names(locale) for country, locale, _ in _COUNTRIES}
     countries = [country for country, _, share in _COUNTRIES for _ in range(share)]
     pick = chance.random

@@ -17,7 +17,7 @@ PLAYERS = 50
 
 def refill(*, board: Board, actor: Actor, seed: int = 1) -> int:
     """Empty the running season and give it fresh sample scores; past seasons stay."""
-    chance = random.Random(f"{seed}:{board.slug}")  # noqa: S311
+    chance = random.Random(f"{seed}:{board.slug}")  # noqa: S311 sample scores, the same for the same seed
     draw = next((sample.draw for sample in CATALOGUE if sample.slug == board.slug), _plain)
     board.engine().clear(source="console")
     rows = [

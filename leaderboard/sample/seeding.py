@@ -88,7 +88,7 @@ def seed_board(
 ) -> Board:
     """Make the board and its players, with past seasons and a running one. SQL is committed last,
     so that a broken seeding leaves no board behind."""
-    chance = random.Random(f"{seed}:{sample.slug}")  # noqa: S311
+    chance = random.Random(f"{seed}:{sample.slug}")  # noqa: S311 sample scores, the same for the same seed
     with transaction.atomic():
         board = Board(slug=sample.slug, submitters=Board.Submitters.DEMO, **sample.values)
         board.full_clean()

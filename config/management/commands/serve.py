@@ -132,7 +132,7 @@ class Command(BaseCommand):
         stamp.write_text(fingerprint)
 
     def announce(self, host: str, port: int, logs: str) -> None:
-        shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104
+        shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 only compared
         lines = [f"Rostrum is up: http://{shown}:{port}"]
         password = settings.VAR_DIR / "demo_password"
         if password.is_file():
@@ -210,7 +210,7 @@ class Serving:
             output: IO[bytes] | None = None
             if self.options["logs"] == "files":
                 output = stack.enter_context(self.open_log(name))
-            self.children[name] = subprocess.Popen(  # noqa: S603
+            self.children[name] = subprocess.Popen(  # noqa: S603 our own command, no shell
                 [sys.executable, *arguments],
                 cwd=settings.BASE_DIR,
                 env=environment,
@@ -229,7 +229,7 @@ class Serving:
         return path.open("ab")
 
     def wait_until_up(self, timeout: float = 60.0) -> bool:
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 compared
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and self.stopped_by is None and not self.ended():
             with contextlib.suppress(OSError):

@@ -20,7 +20,7 @@ from leaderboard.sample.seeding import MOST_OTHERS, seed_board
 from leaderboard.services import audit
 from leaderboard.services.boards import delete_board, forget_keys
 
-PASSWORD_FILE = "demo_password"  # noqa: S105
+PASSWORD_FILE = "demo_password"  # noqa: S105 a file's name
 ADMIN = Person("admin", "Robin Keeper", "GB", "Ember", "otter-84")
 
 

@@ -47,7 +47,7 @@ class Command(LeaderboardCommand):
         watched_only = options["while_watched"]
         if not watched_only and not self.boards(options["board"]):
             raise CommandError("There is no demo board; `manage.py seed` makes some.")
-        chance = random.Random(options["seed"])  # noqa: S311
+        chance = random.Random(options["seed"])  # noqa: S311 sample scores, the same for the same seed
         crowds: dict[str, Players] = {}
         sent = 0
         try:
