@@ -1,0 +1,110 @@
+"""Hidden, banned, lifted; and what is swept away when its time is over."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from leaderboard import clock, rebuild, services
+from leaderboard.models import AuditEntry, Board, Restriction, ScoreEvent, Season
+from leaderboard.services import marks
+from tests.leaderboard.boards import ACTOR, forget_seasons, ids, open_board, submit
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _new_process():
+    forget_seasons()
+    marks._seen.clear()
+
+
+@pytest.fixture
+def board():
+    board = open_board()
+    for player, score in [("ada", 30), ("bob", 20), ("cy", 10)]:
+        submit(board, player, score)
+    return board
+
+
+def end(restriction):
+    past = timezone.now() - timedelta(hours=1)
+    Restriction.objects.filter(pk=restriction.pk).update(
+        created_at=past - timedelta(hours=1), until=past
+    )
+
+
+def test_a_hidden_player_keeps_score_and_the_others_move_up(board):
+    services.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    assert [(e["user_id"], e["rank"]) for e in board.engine().get_top(9)] == [
+        ("bob", 1),
+        ("cy", 2),
+    ]
+    submit(board, "ada", 50)
+    services.unhide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    assert board.engine().get_user_entry("ada")["score"] == 50
+
+
+def test_an_expired_ban_lifts_by_itself(board):
+    until = timezone.now() + timedelta(hours=1)
+    ban = services.ban_player(board=board, player_id="ada", reason="x", actor=ACTOR, until=until)
+    clock.sweep()
+    with pytest.raises(services.PlayerBannedError):
+        submit(board, "ada", 99)
+    end(ban)
+    clock.sweep()
+    assert ids(board.engine().get_top(9)) == ["ada", "bob", "cy"]
+    assert submit(board, "ada", 99).rank == 1
+    assert AuditEntry.objects.filter(action="restriction.lift", actor_name="worker").exists()
+
+
+def test_a_ban_everywhere_holds_on_boards_made_later(board):
+    services.ban_player(player_id="ada", reason="x", actor=ACTOR)
+    later = open_board("later")
+    with pytest.raises(services.PlayerBannedError):
+        submit(later, "ada", 1)
+    assert ids(board.engine().get_top(9)) == ["bob", "cy"]
+
+
+def test_lifting_one_restriction_leaves_the_other(board):
+    services.ban_player(player_id="ada", reason="x", actor=ACTOR)
+    services.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    services.unhide_player(player_id="ada", reason="x", actor=ACTOR)
+    assert ids(board.engine().get_top(9)) == ["bob", "cy"]
+    assert submit(board, "ada", 99).rank is None
+    services.unhide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    assert ids(board.engine().get_top(1)) == ["ada"]
+
+
+def test_a_hidden_player_who_is_removed_stays_hidden(board):
+    services.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    services.remove_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    submit(board, "ada", 99)
+    assert ids(board.engine().get_top(9)) == ["bob", "cy"]
+
+
+@pytest.mark.parametrize(
+    "deed", [services.hide_player, services.ban_player, services.remove_player]
+)
+def test_a_deed_without_a_reason_is_not_done(board, deed):
+    with pytest.raises(services.ServiceError, match="reason"):
+        deed(board=board, player_id="ada", reason=" ", actor=ACTOR)
+    assert board.engine().get_size() == 3
+
+
+def test_single_scores_are_forgotten_only_of_seasons_that_ended_long_ago():
+    board = open_board(schedule="daily", history_days=30)
+    for player in ("ada", "bob", "cy"):
+        submit(board, player, 1)
+        services.close_season(board=board, actor=ACTOR)
+    submit(board, "di", 1)
+    rebuild.drain(board, 5)
+    long_ago = timezone.now() - timedelta(days=31)
+    Season.objects.filter(board=board, number__in=[1, 4]).update(
+        opens=long_ago - timedelta(days=1), closed_at=long_ago
+    )
+    clock.sweep()
+    assert set(ScoreEvent.objects.values_list("season", flat=True)) == {2, 3, 4}
+    Board.objects.update(history_days=None)
+    clock.sweep()
+    assert ScoreEvent.objects.count() == 3
