@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -215,9 +216,15 @@ def _smaller(request: Request, headers: Headers, kept: Kept) -> bytes:
     return kept.compressed(encoding)
 
 
+@cache
+def _defaults(schema: type[Schema]) -> Any:
+    return schema()
+
+
 def read_query(schema: type[Q], request: Request) -> Q:
     if not request.query:
-        return schema()
+        defaults: Q = _defaults(schema)
+        return defaults
     values = dict(parse_qsl(request.query.decode("latin-1"), keep_blank_values=True))
     try:
         return schema.model_validate(values)
