@@ -25,6 +25,7 @@ from leaderboard.engine.windows import period_at
 SIZES = [int(size) for size in os.environ.get("ENTRIES", "1000,100000,1000000").split(",")]
 BATCH = 10_000
 HIGHEST = 1_000_000
+TIME = 1_700_000_000_000_000
 
 Compare = Callable[..., Comparison]
 
@@ -53,16 +54,12 @@ def player(number: int) -> str:
     return f"player-{number:07}"
 
 
-def rows(size: int) -> Iterator[dict[str, Any]]:
+def rows(size: int) -> Iterator[tuple[str, float, float, int, int, list[str]]]:
+    """As `fill` takes them: id, score, subscore, time, counter, details."""
     chance = random.Random(size)
     for number in range(size):
-        yield {
-            "user_id": player(number),
-            "score": chance.randrange(HIGHEST),
-            "at": 1_700_000_000_000_000 + number,
-            "counter": number,
-            "metadata": details(number),
-        }
+        flat = [text for pair in details(number).items() for text in pair]
+        yield player(number), float(chance.randrange(HIGHEST)), 0.0, TIME + number, number, flat
 
 
 def cost(client: redis.Redis, work: Callable[[], Any]) -> tuple[float, float]:
@@ -97,10 +94,10 @@ class Boards:
             events=True,
             notices=True,
         )
-        plain_seconds, plain_bytes = cost(client, lambda: plain.load(rows(size)))
-        full_seconds, full_bytes = cost(client, lambda: full.load(rows(size)))
+        plain_seconds, plain_bytes = cost(client, lambda: plain.fill(rows(size)))
+        full_seconds, full_bytes = cost(client, lambda: full.fill(rows(size)))
         report.line(
-            f"- {size:,} players loaded: plain {duration(plain_seconds)}, "
+            f"- {size:,} players filled in: plain {duration(plain_seconds)}, "
             f"`earliest` {duration(full_seconds)}"
         )
         for window in ("day", "week", "month"):
@@ -307,7 +304,7 @@ def ties_at_scale(report: Report, compare: Compare, client: redis.Redis, size: i
         for ranking in ("ordinal", "competition", "dense")
     }
     # The others need less than dense ranks, and can read the same entries.
-    boards["dense"].load({"user_id": player(n), "score": n % 10} for n in range(size))
+    boards["dense"].fill((player(n), float(n % 10), 0.0, 0, 0, []) for n in range(size))
     chance = random.Random(2)
     for ranking, board in boards.items():
         found = compare(
@@ -328,9 +325,9 @@ def memory(report: Report, board: Boards) -> None:
         waiting = rows(size)
         while batch := list(itertools.islice(waiting, 1000)):
             pipeline = client.pipeline(transaction=False)
-            pipeline.zadd("bare:{of}", {row["user_id"]: row["score"] for row in batch})
+            pipeline.zadd("bare:{of}", {row[0]: row[1] for row in batch})
             for row in batch:
-                pipeline.hset(f"bare:{{of}}:user:{row['user_id']}", mapping=row["metadata"])
+                pipeline.hset(f"bare:{{of}}:user:{row[0]}", items=row[5])
             pipeline.execute()
 
     _, used = cost(client, bare)
