@@ -15,6 +15,7 @@ from leaderboard.engine.base import Board, Operation, T, text
 from leaderboard.engine.errors import LeaderboardError
 from leaderboard.engine.reads import Entry, ReadOperations
 from leaderboard.engine.seasons import FilledRow, SeasonOperations
+from leaderboard.engine.sending import send
 from leaderboard.engine.unions import UnionOperations
 from leaderboard.engine.values import Details, checked_id
 from leaderboard.engine.writes import Result, Row, WriteOperations
@@ -56,7 +57,7 @@ class RedisLeaderboard(Operations):
                 if self._waits and call.writes:
                     reply = replication.call(call.script, client, call.keys, call.args)
                 else:
-                    reply = call.script(client, call.keys, call.args)
+                    reply = send(client, call.script, call.keys, call.args)
                 call = operation.send(reply)
         except StopIteration as end:
             result: T = end.value

@@ -18,6 +18,7 @@ WRONG = {
     "no id": (lambda board: board.upsert_user(None, 1), "invalid_id"),
     "long id": (lambda board: board.upsert_user("é" * 129, 1), "id_too_long"),
     "half a character": (lambda board: board.upsert_user("\ud800", 1), "invalid_text"),
+    "control characters": (lambda board: board.upsert_user("a\0b", 1), "invalid_id"),
     "long id in a read": (lambda board: board.get_rank("x" * 257), "id_too_long"),
     "operator": (lambda board: board.submit("a", 1, operator="max"), "invalid_operator"),
     "subscore": (lambda board: board.submit("a", 1, subscore=1), "no_subscore"),
@@ -119,12 +120,12 @@ def test_a_sum_that_no_number_can_hold_is_refused(client):
 
 
 @pytest.mark.parametrize(
-    "user_id", ["a:b", "{a}", "user:x", "日本", "🏆" * 64, "a\0b", " ", "\n", '"', "x" * 256, "\\"]
+    "user_id", ["a:b", "{a}", "user:x", "日本", "🏆" * 64, " ", '"', "x" * 256, "\\"]
 )
 @pytest.mark.parametrize("ties", ["member", "earliest"])
 def test_any_text_can_be_an_id(client, user_id, ties):
     board = RedisLeaderboard(client, KEY, None, ties=ties, groups=("team",))
-    board.upsert_user(user_id, 1, {"team": user_id if "\0" not in user_id else "x"})
+    board.upsert_user(user_id, 1, {"team": user_id})
     assert board.list_all()[0]["user_id"] == user_id
     assert board.get_rank(user_id) == 1
     assert board.get_entries([user_id])["missing"] == []

@@ -1,0 +1,52 @@
+"""A submission is sent once; what cannot have run is sent again."""
+
+import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from leaderboard import RedisLeaderboard
+from tests.servers import redis_server
+
+KEY = "leaderboard:{send}"
+
+
+def test_it_outlives_a_restart_and_a_forgotten_script():
+    impatient = Retry(NoBackoff(), 0)
+    with redis_server(appendonly="yes") as server, server.client(retry=impatient) as client:
+        board = RedisLeaderboard(client, KEY)
+        board.increment_score("player", 1)
+        server.stop()
+        with pytest.raises(redis.ConnectionError):
+            board.increment_score("player", 1)
+        server.start()
+        assert board.increment_score("player", 1)["score"] == 2.0
+        client.script_flush()
+        assert board.increment_score("player", 1)["score"] == 3.0
+
+
+def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(redis_server):
+    with (
+        redis_server.client(socket_timeout=0.2, retry=Retry(NoBackoff(), 0)) as client,
+        redis_server.client() as other,
+    ):
+        board = RedisLeaderboard(client, KEY)
+        board.upsert_user("player", 1)
+        other.client_pause(400, all=True)
+        with pytest.raises(redis.TimeoutError):
+            board.increment_score("player", 1)
+        other.client_unpause()
+        board = RedisLeaderboard(other, KEY)
+        # The one attempt may have counted; a second was never made.
+        assert board.get_user_entry("player")["score"] in (1.0, 2.0)
+        assert RedisLeaderboard(client, KEY).get_rank("player") == 1
+
+
+def test_an_error_leaves_the_connection_usable(redis_client):
+    redis_client.rpush(KEY, "another type")
+    board = RedisLeaderboard(redis_client, KEY)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="something else"):
+            board.upsert_user("player", 1)
+    redis_client.delete(KEY)
+    assert board.upsert_user("player", 1)["rank"] == 1
