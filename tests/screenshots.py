@@ -38,7 +38,8 @@ PAGES = {
 # Not for everybody yet, but in the pictures.
 SHOW_NEARBY = (
     "from sessions_app.models import Flag; "
-    "Flag.objects.update_or_create(name='nearby', defaults={'state': 'on'})"
+    "[Flag.objects.update_or_create(name=name, defaults={'state': 'on'})"
+    " for name in ('nearby', 'wall')]"
 )
 SIGNED_OUT = {"login": "/accounts/login/", "signup": "/accounts/signup/"}
 

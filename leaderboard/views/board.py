@@ -23,6 +23,7 @@ from leaderboard.selectors.standings import Mine, Standings
 from leaderboard.views.home import season_name
 from ratelimit.decorators import limit
 from sessions_app import presence, visits
+from sessions_app.flags import flag_enabled
 
 LONGEST_SEARCH = 100
 WALL_LINES = (3, 5, 10, 15, 20, 25)  # the style sheet knows these
@@ -74,7 +75,10 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
     if window and window not in board.windows:
         raise Http404(f"{board.name} keeps no window {window!r}.")
     visits.record(request, board.slug)
+    has_wall = flag_enabled("wall", request)
     if request.GET.get("display") == "wall":
+        if not has_wall:
+            raise Http404("The wall is switched off.")
         return _wall(request, board, window)
     if "rank" in request.GET and request.GET["rank"] != "":
         page = (_whole(request.GET["rank"]) - 1) // standings.PER_PAGE + 1
@@ -107,6 +111,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         "live_mode": "rows" if first_page else "refresh",
         "may_submit": access.may_submit_own(request.user, board),
         "may_use_console": access.may_use_console(request.user, board),
+        "has_wall": has_wall,
     }
     return render(request, "leaderboard/board.html", context)
 

@@ -21,7 +21,8 @@ def main() -> None:
 
     actor = Actor("tests")
     call_command("migrate", verbosity=0)
-    Flag.objects.update_or_create(name="nearby", defaults={"state": Flag.State.ON})
+    for name in ("nearby", "wall"):
+        Flag.objects.update_or_create(name=name, defaults={"state": Flag.State.ON})
     users = get_user_model().objects
     users.create_superuser("root", password=PASSWORD)
     ada = users.create_user("ada", password=PASSWORD)

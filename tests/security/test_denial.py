@@ -14,6 +14,7 @@ from leaderboard.fastlane import bodies
 from leaderboard.fastlane.reads import LONGEST_TARGET, Kept, Store
 from leaderboard.models import Player
 from ratelimit import whose
+from sessions_app.models import Flag
 from tests.leaderboard.api.support import Api, make_key
 from tests.leaderboard.boards import forget_seasons, open_board, submit
 
@@ -64,6 +65,7 @@ def test_details_hold_no_nul_which_sql_would_refuse_when_the_season_is_archived(
 @pytest.mark.parametrize("score_format", ["points", "decimals", "duration"])
 def test_scores_at_the_ends_of_the_scale_are_shown(db, client, score_format):
     board = open_board(score_format=score_format, score_decimals=3, operator="set")
+    Flag.objects.update_or_create(name="wall", defaults={"state": Flag.State.ON})
     for player_id, score in (("a", 1.7e308), ("b", -1.7e308), ("c", 5e-324)):
         submit(board, player_id, score)
     for path in ("/", "/boards/cup/", "/boards/cup/players/a/", "/boards/cup/?display=wall"):

@@ -65,6 +65,7 @@ values = st.sampled_from(ODD) | st.text(st.characters(codec="utf-8"), max_size=3
 @pytest.fixture
 def visitor(db, settings):
     """Signed in, on a demo board with everything on, and without limits in the way."""
+    Flag.objects.update_or_create(name="wall", defaults={"state": Flag.State.ON})
     Flag.objects.update_or_create(name="nearby", defaults={"state": Flag.State.ON})
     flags.forget()
     before = settings.RATE_LIMITS

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from leaderboard.engine import Submission
 from leaderboard.models import Board
 from leaderboard.services import submit_scores
+from sessions_app.models import Flag
 from tests.leaderboard.pages.conftest import make_board, make_player, score
 
 
@@ -110,8 +111,15 @@ def test_a_private_board_is_not_there_for_strangers(client: Client, db: None) ->
     assert client.get("/boards/secret/").status_code == 200
 
 
+def test_the_wall_is_behind_its_flag(client: Client, board: Board) -> None:
+    Flag.objects.filter(name="wall").update(state=Flag.State.OFF)
+    assert "display=wall" not in client.get("/boards/cup/").content.decode()
+    assert client.get("/boards/cup/?display=wall").status_code == 404
+
+
 @pytest.mark.parametrize(("top", "status"), [("3", 200), ("10", 200), ("11", 404), ("x", 404)])
 def test_the_wall(client: Client, board: Board, top: str, status: int) -> None:
+    Flag.objects.update_or_create(name="wall", defaults={"state": Flag.State.ON})
     response = client.get(f"/boards/cup/?display=wall&top={top}")
     assert response.status_code == status
     if status == 200:
