@@ -9,9 +9,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
@@ -65,8 +65,7 @@ PLAYER_FIELDS = (
 Step = Callable[[int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(NamedTuple):
     at: int
     person: Person
     value: float
@@ -112,7 +111,9 @@ class _Seeding:
     ) -> None:
         self.board, self.sample, self.people, self.chance = board, sample, people, chance
         self.step = step
-        self.skill = [chance.betavariate(2.0, 3.0) for _ in people]
+        # Many in the middle, few at the ends.
+        draw = chance.random
+        self.skill = [(draw() + draw() + draw()) / 3 for _ in people]
         self.now = timezone.now()
         self.sequence = 0
         self.ranking = Ranking(board.order, board.ties, board.ranking, board.subscore_order or None)
@@ -260,7 +261,7 @@ class _Seeding:
             for index in players
             for _ in range(1 if most == 1 else chance.randint(1, most))
         ]
-        found.sort(key=lambda attempt: attempt.at)
+        found.sort(key=itemgetter(0))
         return found
 
     def events(
