@@ -104,7 +104,11 @@ def database(name: str, default_path: Path) -> dict[str, Any]:
     if engine == "django.db.backends.postgresql":
         return database | {
             "CONN_HEALTH_CHECKS": True,
-            "OPTIONS": {"pool": {"min_size": 1, "max_size": 8, "timeout": 5}},
+            # The pool doubles its pauses between attempts, by default for five minutes: after a
+            # long outage it would come back as late again.
+            "OPTIONS": {
+                "pool": {"min_size": 1, "max_size": 8, "timeout": 5, "reconnect_timeout": 5}
+            },
         }
     # The value is not shown: it may hold a password.
     raise ConfigurationError(
