@@ -87,7 +87,7 @@ class Boards:
         plain = RedisLeaderboard(client, f"plain:{{{size}}}", None)
         full = RedisLeaderboard(
             client,
-            f"full:{{{size}}}",
+            f"every:{{{size}}}",
             None,
             ties="earliest",
             windows=("day", "week", "month", "all"),
@@ -320,22 +320,23 @@ def ties_at_scale(report: Report, compare: Compare, client: redis.Redis, size: i
 
 def memory(report: Report, board: Boards) -> None:
     size, client = board.size, board.client
+    name = f"naked:{{{size}}}"  # as long as the others: a million keys begin with it
 
     def bare() -> None:
         waiting = rows(size)
         while batch := list(itertools.islice(waiting, 1000)):
             pipeline = client.pipeline(transaction=False)
-            pipeline.zadd("bare:{of}", {row[0]: row[1] for row in batch})
+            pipeline.zadd(name, {row[0]: row[1] for row in batch})
             for row in batch:
-                pipeline.hset(f"bare:{{of}}:user:{row[0]}", items=row[5])
+                pipeline.hset(f"{name}:user:{row[0]}", items=row[5])
             pipeline.execute()
 
     _, used = cost(client, bare)
     table = [("sorted set and hashes, bare", f"{used / size:.0f} bytes", "")]
-    for name, own, at_most in (
+    for kind, own, at_most in (
         ("plain", board.plain_bytes, 1.05),
         ("earliest", board.earliest_bytes, 1.6),
     ):
-        verdict = report.verdict(f"memory, {name}", own * size / used, at_most=at_most)
-        table.append((f"{name} board", f"{own:.0f} bytes", verdict))
+        verdict = report.verdict(f"memory, {kind}", own * size / used, at_most=at_most)
+        table.append((f"{kind} board", f"{own:.0f} bytes", verdict))
     report.table((f"memory at {size:,} players", "per player", "times the bare one"), table)
