@@ -84,7 +84,7 @@ def test_my_own_place_follows(person: People, server: Server) -> None:
     page.wait_for_selector("#me >> text=of 60")
     server.engine().upsert_user("p30", 94000)
     page.wait_for_selector('#me strong:text-is("1")')
-    assert page.locator('[data-id="p30"]').get_attribute("class") == "mine flash"
+    page.wait_for_selector('[data-rows] tr:first-child[data-id="p30"].mine')
 
 
 def test_a_later_page_and_a_search_are_asked_for_again(person: People, server: Server) -> None:

@@ -30,9 +30,10 @@ class Stream:
         self.scope = {
             "type": "http",
             "method": "GET",
+            "scheme": "http",
             "path": path,
             "query_string": query.encode(),
-            "headers": named,
+            "headers": [(b"host", b"testserver"), *named],
             "client": ("203.0.113.9", 50000),
         }
         self.left = asyncio.Event()

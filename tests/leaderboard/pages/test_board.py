@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from leaderboard.engine import Submission
 from leaderboard.models import Board
-from leaderboard.services import submit_scores
+from leaderboard.services import close_season, submit_scores
 from sessions_app.models import Flag
-from tests.leaderboard.pages.conftest import make_board, make_player, score
+from tests.leaderboard.pages.conftest import ACTOR, make_board, make_player, score
 
 
 def ranked(response: HttpResponse) -> list[tuple[int, str]]:
@@ -36,6 +36,14 @@ def test_it_shows_who_leads(client: Client, board: Board) -> None:
 
 def test_it_has_an_empty_state(client: Client, board: Board) -> None:
     assert "No score yet" in client.get("/boards/cup/").content.decode()
+
+
+def test_a_season_that_is_over_points_to_its_standings(client: Client, board: Board) -> None:
+    score(board, "ada", 3)
+    close_season(board=board, actor=ACTOR)
+    text = client.get("/boards/cup/").content.decode()
+    assert "The season is over" in text
+    assert "/boards/cup/seasons/" in text
 
 
 def test_it_ranks_ties_in_the_boards_own_style(client: Client, db: None) -> None:

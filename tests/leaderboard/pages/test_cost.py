@@ -35,9 +35,10 @@ def round_trips(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
         yield sent
 
 
-@pytest.mark.parametrize("size", [0, 5, 400])
 @pytest.mark.parametrize("signed_in", [False, True])
-@pytest.mark.parametrize("query", ["", "?window=day", "?page=2"])
+@pytest.mark.parametrize(
+    ("size", "query"), [(0, ""), (400, ""), (400, "?window=day"), (400, "?page=2")]
+)
 def test_a_board_costs_three_round_trips_and_three_queries(
     client: Client,
     board: Board,
@@ -51,7 +52,7 @@ def test_a_board_costs_three_round_trips_and_three_queries(
     if size:
         rows = [Submission(f"p{n}", n, metadata={"name": f"P {n}"}) for n in range(size)]
         submit_scores(board=board, rows=rows)
-    path = f"/boards/cup/{query}" if size == 400 else "/boards/cup/"
+    path = f"/boards/cup/{query}"
     # What a running process knows: its connections, its scripts, the season.
     client.get(path)
     with round_trips(monkeypatch) as sent, CaptureQueriesContext(connection) as queries:
