@@ -48,19 +48,25 @@ class ThreadedASGIHandler(ASGIHandler):
                 executor = self._idle.pop() if self._idle else _new_thread()
                 try:
                     async with ThreadSensitiveContext(executor=executor):
-                        await self._serve(scope, body_file, send)
+                        messages = await self._serve(scope, body_file, send)
                 finally:
                     self._idle.append(executor)
-
-    async def _serve(self, scope: Any, body_file: Any, send: Any) -> None:
-        response, messages = await sync_to_async(self._respond)(scope, body_file)
+        # Whoever reads slowly holds no place and no thread.
         for message in messages:
             await send(message)
-        if response.streaming:
-            try:
-                await self._stream(response, send)
-            finally:
-                await sync_to_async(response.close)()
+
+    async def _serve(self, scope: Any, body_file: Any, send: Any) -> list[dict[str, Any]]:
+        """What is still to be sent; a stream is sent here, because it needs its thread."""
+        response, messages = await sync_to_async(self._respond)(scope, body_file)
+        if not response.streaming:
+            return messages
+        try:
+            for message in messages:
+                await send(message)
+            await self._stream(response, send)
+        finally:
+            await sync_to_async(response.close)()
+        return []
 
     def _respond(self, scope: Any, body_file: Any) -> tuple[Any, list[dict[str, Any]]]:
         """In the thread: the whole request, and what is to be sent. Only a stream stays open."""

@@ -278,8 +278,8 @@ class Build:
         return bool(
             _swap(
                 get_redis(),
-                [keys.season_pointer(base), keys.sequence(base), *live],
-                [self.at.number, keys.live(base), self.sequence, *suffixes],
+                [keys.season_pointer(base), keys.sequence(base), keys.live(base), *live],
+                [self.at.number, self.sequence, *suffixes],
             )
         )
 

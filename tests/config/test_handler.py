@@ -124,3 +124,20 @@ async def test_a_client_that_leaves_early_costs_nothing(handler):
         raise AssertionError("nobody is there")
 
     await handler({"type": "http", "headers": []}, gone, send)
+
+
+async def test_slow_readers_keep_nobody_out(handler):
+    reading = asyncio.Event()
+
+    async def slow(scope, receive, send):
+        async def send_slowly(message):
+            if message["type"] == "http.response.body":
+                await reading.wait()
+            await send(message)
+
+        await handler(scope, receive, send_slowly)
+
+    readers = [asyncio.create_task(ask(slow)) for _ in range(THREADS * 2)]
+    assert (await asyncio.wait_for(ask(handler), 60)).status == 200
+    reading.set()
+    assert {answer.status for answer in await asyncio.gather(*readers)} == {200}

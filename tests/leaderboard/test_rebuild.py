@@ -1,5 +1,6 @@
 """A board made again from the score log is the board that was."""
 
+import json
 import random
 import threading
 
@@ -11,6 +12,7 @@ from leaderboard import clock, keys, pointer, rebuild, services
 from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
 from leaderboard.services import boards, marks
 from tests.leaderboard.boards import ACTOR, forget_seasons, ids, open_board, submit
+from tests.servers import wait_for
 
 pytestmark = pytest.mark.django_db
 
@@ -214,3 +216,18 @@ def test_a_deleted_board_leaves_no_key():
     services.delete_board(board=board, actor=ACTOR)
     assert not list(get_redis().scan_iter("leaderboard:*"))
     assert not Board.objects.exists()
+
+
+def test_open_pages_hear_of_a_rebuild(redis_client):
+    board = open_board()
+    play(board, 5)
+    with redis_client.pubsub(ignore_subscribe_messages=True) as listener:
+        listener.ssubscribe(keys.live(board.key))
+        listener.get_message(timeout=5)
+        again(board)
+
+        def heard():
+            message = listener.get_message(timeout=1)
+            return message and json.loads(message["data"])["op"] == "reset"
+
+        wait_for(heard)
