@@ -239,8 +239,8 @@ def test_the_stream_is_capped(redis_client):
 def test_a_notice_says_who_moved_where(redis_client):
     board = RedisLeaderboard(redis_client, KEY, None, notices=True)
     with redis_client.pubsub(ignore_subscribe_messages=True) as listener:
-        listener.subscribe(f"{KEY}:live")
-        listener.get_message(timeout=5)
+        listener.ssubscribe(f"{KEY}:live")
+        listener.get_message(timeout=5)  # the subscription
         board.upsert_user('a"b', 5)
         board.upsert_user("other", 6.5)
         messages = [json.loads(listener.get_message(timeout=5)["data"]) for _ in range(2)]
