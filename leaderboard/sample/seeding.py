@@ -7,6 +7,7 @@ every score had come through the front door over the last weeks.
 from __future__ import annotations
 
 import random
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -158,7 +159,9 @@ class _Seeding:
                 closed_at=closes,
             )
             players = self.some_players()
-            replay = self.play(number, players, opens, closes, self.sample.attempts)
+            attempts = self.attempts(players, opens, closes, self.sample.attempts)
+            replay, scores = self.play(attempts)
+            self.log(number, attempts, scores)
             rows = list(standings(replay.entries, self.ranking))
             details = {self.people[index].id: self.people[index].details for index in players}
             insert_rows(
@@ -202,7 +205,8 @@ class _Seeding:
         )
         players = range(len(self.people))
         many = len(self.people) > MOST_WITH_HISTORY
-        replay = self.play(number, players, opens, self.now, 1 if many else self.sample.attempts)
+        attempts = self.attempts(players, opens, self.now, 1 if many else self.sample.attempts)
+        replay, scores = self.play(attempts)
         board = self.board
         get_redis().hset(
             keys.season_pointer(board.key),
@@ -214,9 +218,10 @@ class _Seeding:
             },
         )
         get_redis().set(keys.sequence(board.key), self.sequence)
-        # Redis is filled while SQL stores the players: each waits for another server.
+        # Redis is filled while SQL stores log and players: the two do not wait for each other.
         with ThreadPoolExecutor(1) as filler:
             filling = filler.submit(self.fill, board.engine(number), replay)
+            self.log(number, attempts, scores)
             store_players(self.people, self.now)
             filling.result()
 
@@ -230,19 +235,24 @@ class _Seeding:
         among = range(min(len(self.people), MOST_OTHERS))
         return sorted(self.chance.sample(among, k=max(1, len(among) * 4 // 5)))
 
-    def play(
-        self,
-        season: int,
-        players: Sequence[int],
-        opens: datetime,
-        end: datetime,
-        most: int,
-    ) -> Replay:
-        """Submit for everyone in the order of time; the log is written on the way."""
-        replay = self.replay()
-        attempts = self.attempts(players, opens, end, most)
-        insert_rows(ScoreEvent, EVENT_FIELDS, self.events(season, attempts, replay))
-        return replay
+    def play(self, attempts: Sequence[Attempt]) -> tuple[Replay, array[float]]:
+        """Submit in the order of time; the entries in the end, and the score after each attempt."""
+        replay, scores, operator = self.replay(), array("d"), self.board.operator
+        windows = [(period.start, window) for period, window in self.windows.values()]
+        for sequence, attempt in enumerate(attempts, self.sequence + 1):
+            at, person, value, subscore = attempt
+            one = (person.id, operator, value, subscore, at, sequence)
+            scores.append(replay.score(*one))
+            for start, window in windows:
+                if at >= start:
+                    window.score(*one)
+        self.sequence += len(attempts)
+        return replay, scores
+
+    def log(self, season: int, attempts: Sequence[Attempt], scores: Sequence[float]) -> None:
+        """Write what `play` has just played."""
+        first = self.sequence - len(attempts) + 1
+        insert_rows(ScoreEvent, EVENT_FIELDS, self.events(season, first, attempts, scores))
 
     def attempts(
         self, players: Sequence[int], opens: datetime, end: datetime, most: int
@@ -265,18 +275,11 @@ class _Seeding:
         return found
 
     def events(
-        self, season: int, attempts: Sequence[Attempt], replay: Replay
+        self, season: int, first: int, attempts: Sequence[Attempt], scores: Sequence[float]
     ) -> Iterator[tuple[Any, ...]]:
         board_id, operator, step = self.board.pk, self.board.operator, self.step
-        windows = [(period.start, window) for period, window in self.windows.values()]
-        for attempt in attempts:
-            self.sequence += 1
-            sequence, at, player_id = self.sequence, attempt.at, attempt.person.id
-            one = (player_id, operator, attempt.value, attempt.subscore, at, sequence)
-            score = replay.score(*one)
-            for start, window in windows:
-                if at >= start:
-                    window.score(*one)
+        for sequence, (attempt, score) in enumerate(zip(attempts, scores, strict=True), first):
+            at, person, value, subscore = attempt
             if sequence % 1000 == 0:
                 step(1000)
             yield (
@@ -286,11 +289,11 @@ class _Seeding:
                 f"{at // 1000}-{sequence}",
                 at,
                 "score",
-                player_id,
-                attempt.value,
+                person.id,
+                value,
                 operator,
                 score,
-                attempt.subscore,
+                subscore,
                 "seed",
                 "",
                 None,
