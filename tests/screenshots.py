@@ -36,11 +36,7 @@ PAGES = {
     "not-found": "/nothing/here/",
 }
 # Not for everybody yet, but in the pictures.
-SHOW_NEARBY = (
-    "from sessions_app.models import Flag; "
-    "[Flag.objects.update_or_create(name=name, defaults={'state': 'on'})"
-    " for name in ('nearby', 'wall')]"
-)
+SHOW_ALL = "from sessions_app.models import Flag; Flag.objects.update(state='on')"
 SIGNED_OUT = {"login": "/accounts/login/", "signup": "/accounts/signup/"}
 
 
@@ -72,7 +68,7 @@ def main() -> None:
             server.redis.start()
             server.run("manage.py", "migrate", "--verbosity", "0")
             password = re.findall(r"password (\S+)", server.run("manage.py", "seed"))[-1]
-            server.run("manage.py", "shell", "--verbosity", "0", "-c", SHOW_NEARBY)
+            server.run("manage.py", "shell", "--verbosity", "0", "-c", SHOW_ALL)
             server.start()
             browser = playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
             for size, (width, height) in SIZES.items():
