@@ -7,6 +7,7 @@ from django.core.management import CommandError, call_command
 
 from leaderboard import pointer, selectors
 from leaderboard.models import Board, Player, ScoreEvent, Season
+from sessions_app.models import Flag
 from tests.leaderboard.boards import submit
 
 pytestmark = pytest.mark.django_db
@@ -79,6 +80,7 @@ def test_an_administrator_is_made_once_with_a_password_of_their_own(tmp_path):
     assert admin.check_password(password)
     assert admin.is_superuser
     assert admin.player.id == "admin"
+    assert set(Flag.objects.values_list("state", flat=True)) == {"on"}
     seed(boards=1)
     assert User.objects.count() == 1
     assert (tmp_path / "demo_password").read_text().strip() == password

@@ -19,6 +19,8 @@ from leaderboard.sample.people import Person, people
 from leaderboard.sample.seeding import MOST_OTHERS, seed_board
 from leaderboard.services import audit
 from leaderboard.services.boards import delete_board, forget_keys
+from sessions_app import flags
+from sessions_app.models import Flag
 
 PASSWORD_FILE = "demo_password"  # noqa: S105 a file's name
 ADMIN = Person("admin", "Robin Keeper", "GB", "Ember", "otter-84")
@@ -88,6 +90,9 @@ class Command(LeaderboardCommand):
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(password + "\n")
         self.tell(quiet, f"Sign in as admin with the password {password}")
+        # A trial shows everything there is; elsewhere these wait for somebody to switch them on.
+        Flag.objects.filter(state=Flag.State.OFF).update(state=Flag.State.ON)
+        flags.publish()
 
     def tell(self, quiet: bool, line: str) -> None:
         if not quiet:
