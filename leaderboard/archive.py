@@ -32,7 +32,7 @@ logger = logging.getLogger("rostrum.archive")
 Progress = Callable[[int, int], None]
 
 # Rows per call: a few milliseconds of Redis's time, so that scores meanwhile do not wait.
-PORTION = 500
+PORTION = 250
 LONGEST_NAME = 256
 FIELDS = (
     "season",
