@@ -10,6 +10,7 @@ urlpatterns = [
     # Before the admin, whose sign-in it replaces.
     path("", include("sessions_app.urls")),
     path("admin/", admin.site.urls),
+    path("favicon.ico", views.favicon, name="favicon"),
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),
     path("metrics", views.metrics, name="metrics"),

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
@@ -79,6 +80,15 @@ def server_error(request: HttpRequest) -> HttpResponse:
         return service_unavailable(request, error)
     return error_response(
         request, 500, "server_error", "Something went wrong on our side. It has been logged."
+    )
+
+
+@require_safe
+def favicon(request: HttpRequest) -> HttpResponse:
+    """Browsers ask here when a page, such as the admin's, names no icon."""
+    icon = (settings.BASE_DIR / "static" / "favicon.svg").read_bytes()
+    return HttpResponse(
+        icon, content_type="image/svg+xml", headers={"Cache-Control": "public, max-age=86400"}
     )
 
 

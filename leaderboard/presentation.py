@@ -123,8 +123,8 @@ def player_url(board: Board, player_id: str) -> str:
     return reverse("player", args=[board.slug, player_id])
 
 
-def percentile_text(percentile: float) -> str:
-    """ "Top 3 %" says more than "97th percentile"."""
-    top = max(100 - percentile, 0.1)
-    shown = number_format(top, 1 if top < 1 else 0, use_l10n=True)
+def top_text(share: float) -> str:
+    """ "Top 3 %" says more than "97th percentile". Rounded up, so that it is never a boast."""
+    places = 1 if share < 1 else 0
+    shown = number_format(math.ceil(share * 10**places) / 10**places, places, use_l10n=True)
     return gettext("Top %(share)s %%") % {"share": shown}

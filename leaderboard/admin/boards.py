@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,11 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Board | None = None) -> list[str]:
         return ["slug"] if obj else []
+
+    def get_prepopulated_fields(
+        self, request: HttpRequest, obj: Board | None = None
+    ) -> dict[str, Sequence[str]]:
+        return {} if obj else {"slug": ["name"]}
 
     def get_urls(self) -> list[URLPattern]:
         own = [

@@ -116,9 +116,17 @@ class ReadOperations(Board):
         rank: int = places[0] if self.rules.ranking == "ordinal" else columns[3]
         return rank
 
-    def _percentile_operation(self, user_id: str) -> Operation[float | None]:
+    def _ahead_operation(self, user_id: str) -> Operation[tuple[int, int] | None]:
+        """How many have a better score, and how many there are; None for an unknown player."""
         size, _, better, columns = yield from self._players([checked_id(user_id)], "b")
-        return 100.0 * (size - better[0]) / size if columns else None
+        return (better[0], size) if columns else None
+
+    def _percentile_operation(self, user_id: str) -> Operation[float | None]:
+        found = yield from self._ahead_operation(user_id)
+        if found is None:
+            return None
+        ahead, size = found
+        return 100.0 * (size - ahead) / size
 
     def _group_operation(
         self, field: str, value: str, offset: int, count: int

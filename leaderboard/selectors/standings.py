@@ -40,11 +40,12 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Mine:
-    """Where one player stands: the entry, the neighbours with it among them, and the percentile."""
+    """Where one player stands: the entry, the neighbours with it among them, and the share of the
+    board, in percent, that is as far up or further."""
 
     entry: Entry
     around: list[Entry]
-    percentile: float
+    top_share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,16 +309,17 @@ def _found(view: Operations, player_ids: Sequence[str]) -> Generator[Any, Any, S
 
 
 def _mine(view: Operations, player_id: str) -> Steps[Mine | None]:
-    around, percentile = yield from together(
+    around, found = yield from together(
         [
             view._around_user_operation(player_id, NEIGHBOURS),
-            view._percentile_operation(player_id),
+            view._ahead_operation(player_id),
         ]
     )
     entry = next((one for one in around if one["user_id"] == player_id), None)
-    if entry is None or percentile is None:
+    if entry is None or found is None:
         return None
-    return Mine(entry, around, percentile)
+    ahead, size = found
+    return Mine(entry, around, 100.0 * (ahead + 1) / size)
 
 
 def _online() -> Steps[frozenset[int] | None]:

@@ -112,6 +112,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         "may_submit": access.may_submit_own(request.user, board),
         "may_use_console": access.may_use_console(request.user, board),
         "has_wall": has_wall,
+        "has_nearby": flag_enabled("nearby", request),
     }
     return render(request, "leaderboard/board.html", context)
 
@@ -173,7 +174,7 @@ def _place(board: Board, mine: Mine) -> Place:
     return Place(
         presentation.line(board, mine.entry),
         [presentation.line(board, entry) for entry in mine.around],
-        presentation.percentile_text(mine.percentile),
+        presentation.top_text(mine.top_share),
         _next_step(board, mine),
     )
 

@@ -47,7 +47,7 @@ def player_page(request: HttpRequest, slug: str, player_id: str) -> HttpResponse
         "player_id": player_id,
         "line": line or presentation.line(board, _past_entry(seasons[0])),
         "mine": mine,
-        "percentile": presentation.percentile_text(mine.percentile) if mine else "",
+        "percentile": presentation.top_text(mine.top_share) if mine else "",
         "rivals": [presentation.line(board, entry) for entry in mine.around] if mine else [],
         "profile": shown,
         "is_me": people.player_id_of(request.user) == player_id,
@@ -55,7 +55,7 @@ def player_page(request: HttpRequest, slug: str, player_id: str) -> HttpResponse
             {
                 "board": one,
                 "line": presentation.line(one, places[one.slug].entry),
-                "percentile": presentation.percentile_text(places[one.slug].percentile),
+                "percentile": presentation.top_text(places[one.slug].top_share),
             }
             for one in others
             if one.slug in places

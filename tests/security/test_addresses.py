@@ -43,6 +43,7 @@ PAGES = {
     "ops/": ("GET", 302, 403, None),
     "presence/": ("POST", 204, 204, None),
     "look/theme/": ("POST", 302, 302, None),
+    "favicon.ico": ("GET", 200, 200, None),
     "healthz": ("GET", 200, 200, None),
     "readyz": ("GET", 200, 200, None),  # figures for machines: the proxy keeps them inside
     "metrics": ("GET", 200, 200, None),

@@ -35,7 +35,8 @@ data: {"at":"2026-11-16T12:00:00.000+00:00","size":2,"order":[["ada",1],["lin",2
             }
         ],
         "responses": {
-            "200": {
+            # A number, as Ninja writes it: as text it would stand in the document twice.
+            200: {
                 "description": "Server-sent events, until you leave.",
                 "content": {
                     "text/event-stream": {"schema": {"type": "string"}, "example": _EXAMPLE}

@@ -1,5 +1,6 @@
 """The OpenAPI document and the interactive page."""
 
+import json
 import re
 
 import pytest
@@ -92,3 +93,15 @@ def test_the_page_needs_no_other_host_and_no_inline_script(client):
         assert 'type="application/json"' in attributes or ("src=" in attributes and not text)
     assert not re.search(r"\sstyle=|<style", page)
     assert "/api/v1/openapi.json" in page
+
+
+def test_no_name_stands_twice_in_the_document(client):
+    """A browser's reader refuses such a document; Python's takes the last and says nothing."""
+
+    def checked(pairs):
+        names = [name for name, _ in pairs]
+        assert len(names) == len(set(names)), names
+        return dict(pairs)
+
+    text = client.get("/api/v1/openapi.json").content.decode()
+    json.loads(text, object_pairs_hook=checked)

@@ -52,7 +52,7 @@ class TestPlayer:
         assert "Rivals" in text
         assert "/boards/cup/players/a/" in text
         assert "/boards/other/players/b/" in text
-        assert "Top 33 %" in text
+        assert "Top 67 %" in text
 
     def test_strange_ids_have_a_page(self, client: Client, board: Board) -> None:
         for name in ("a/b", "x y", "<b>", "ü?#&", "..", "%2F"):
