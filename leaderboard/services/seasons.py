@@ -262,8 +262,12 @@ def _check_times(
 
 def _row(board: Board, number: int, opens: int, closes: int | None) -> dict[str, object]:
     begin = pointer.moment(opens)
+    name = season_name(board, number, begin)
+    # Closed by hand, and the next one begun in the same week: two of a name look like one.
+    if Season.objects.filter(board=board, name=name).exclude(number=number).exists():
+        name = f"{name}, season {number}"
     return {
-        "name": season_name(board, number, begin),
+        "name": name,
         "state": Season.State.OPEN,
         "opens": begin,
         "closes": None if closes is None else pointer.moment(closes),

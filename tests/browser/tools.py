@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -21,16 +22,19 @@ def node_module(name: str) -> Path:
         if os.environ.get("CI") == "true":
             pytest.fail("No npm found; with CI=true its checks must run.")
         pytest.skip("No npm found: checks with packages from npm are skipped.")
-    wanted = (HERE / "package.json").read_text()
-    installed = FOLDER / "package.json"
-    found = FOLDER / "node_modules" / name
-    if not found.exists() or not installed.exists() or installed.read_text() != wanted:
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        installed.write_text(wanted)
-        subprocess.run(
-            [npm, "install", "--no-audit", "--no-fund", "--no-package-lock", "--silent"],
-            cwd=FOLDER,
-            check=True,
-            timeout=110,
-        )
-    return found
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    # One test process installs, the others wait; the stamp is written when all of it is there.
+    with (FOLDER / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        wanted, stamp = (HERE / "package.json").read_text(), FOLDER / "installed.json"
+        if not stamp.exists() or stamp.read_text() != wanted:
+            shutil.rmtree(FOLDER / "node_modules", ignore_errors=True)
+            (FOLDER / "package.json").write_text(wanted)
+            subprocess.run(
+                [npm, "install", "--no-audit", "--no-fund", "--no-package-lock", "--silent"],
+                cwd=FOLDER,
+                check=True,
+                timeout=250,
+            )
+            stamp.write_text(wanted)
+    return FOLDER / "node_modules" / name

@@ -221,6 +221,14 @@ def test_seasons_are_named_in_the_boards_zone(schedule, opens, name):
     assert seasons.season_name(board, 4, utc(opens)) == name
 
 
+def test_two_seasons_of_one_week_have_two_names():
+    board = open_board(schedule="weekly")
+    close(board)
+    close(board)
+    first, *later = Season.objects.filter(board=board).order_by("number")
+    assert [one.name for one in later] == [f"{first.name}, season {one.number}" for one in later]
+
+
 def test_a_million_is_read_in_portions(monkeypatch):
     board = open_board()
     monkeypatch.setattr(archive, "PORTION", 2)
