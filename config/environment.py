@@ -104,11 +104,18 @@ def database(name: str, default_path: Path) -> dict[str, Any]:
     if engine == "django.db.backends.postgresql":
         return database | {
             "CONN_HEALTH_CHECKS": True,
-            # The pool doubles its pauses between attempts, by default for five minutes: after a
-            # long outage it would come back as late again.
             "OPTIONS": {
-                "pool": {"min_size": 1, "max_size": 8, "timeout": 5, "reconnect_timeout": 5}
-            },
+                # A server that is gone without a word is noticed within 15 s, not within hours.
+                "connect_timeout": 5,
+                "keepalives_idle": 5,
+                "keepalives_interval": 5,
+                "keepalives_count": 2,
+                "tcp_user_timeout": 15_000,
+                # The pool doubles its pauses between attempts, by default for five minutes: after
+                # a long outage it would come back as late again.
+                "pool": {"min_size": 1, "max_size": 8, "timeout": 5, "reconnect_timeout": 5},
+            }
+            | database.get("OPTIONS", {}),  # such as sslmode
         }
     # The value is not shown: it may hold a password.
     raise ConfigurationError(

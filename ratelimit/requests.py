@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import ip_address
 
-from asgiref.sync import sync_to_async
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
 
+from config.sql import ask_sql
 from ratelimit import answers, guard, leases, metrics, policies, whose
 from ratelimit.decision import Decision
 from ratelimit.metrics import Outcome
@@ -125,7 +125,7 @@ def _question(request: HttpRequest, policy: Policy) -> _Question:
 async def _aquestion(request: HttpRequest, policy: Policy) -> _Question:
     if _QUICK.issuperset(policy.by) and not policy.exempt.groups and isinstance(policy.cost, int):
         return _question(request, policy)
-    return await sync_to_async(_question)(request, policy)
+    return await ask_sql(_question, request, policy)
 
 
 def is_exempt_address(policy: Policy, address: str) -> bool:

@@ -41,6 +41,7 @@ def redis_server() -> RedisServer:
 
 @pytest.fixture(autouse=True)
 def _empty_redis() -> None:
+    from config import sql
     from ratelimit import guard
     from sessions_app import flags, ops, visits
 
@@ -50,6 +51,7 @@ def _empty_redis() -> None:
                 client.flushall()
     # What a process remembers of Redis goes with it.
     flags.forget()
+    sql.forget()
     visits.discard()
     ops.forget()
     guard.shield.clear()

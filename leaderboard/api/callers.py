@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from asgiref.sync import sync_to_async
 from django.db.models import Q
 from django.utils import timezone
 
+from config.sql import ask_sql
 from leaderboard.api.errors import ApiError, board_not_found
 from leaderboard.models import ApiKey, Board
 from leaderboard.models.api_key import PREFIX
@@ -150,7 +150,7 @@ async def aidentify(authorization: bytes | None, address: str) -> Caller:
         return anonymous(address)
     caller = keyring.remembered(authorization)
     if caller is None:
-        caller = await sync_to_async(keyring.look_up)(authorization, address)
+        caller = await ask_sql(keyring.look_up, authorization, address)
     return caller
 
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from time import monotonic
 from weakref import WeakKeyDictionary
 
-from asgiref.sync import sync_to_async
-
+from config.sql import ask_sql
 from leaderboard.api.errors import board_not_found
 from leaderboard.engine import AsyncRedisLeaderboard
 from leaderboard.models import Board
@@ -74,7 +73,7 @@ class Cards:
         """However many ask at once, SQL is asked once."""
         loading = self._loading.get(slug)
         if loading is None:
-            loading = asyncio.ensure_future(sync_to_async(_find)(slug))
+            loading = asyncio.ensure_future(ask_sql(_find, slug))
             self._loading[slug] = loading
             loading.add_done_callback(lambda _: self._loading.pop(slug, None))
         return await asyncio.shield(loading)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from config.outages import SQL_ERRORS
 from leaderboard.api import callers, limits
 from leaderboard.api.errors import ApiError
 from leaderboard.api.queries import LiveQuery
@@ -83,8 +84,12 @@ async def _until_refused(slug: str, request: Request) -> None:
     with suppress(ApiError):
         while True:
             await asyncio.sleep(ASK_AGAIN)
-            caller = await callers.aidentify(authorization, request.address)
+            try:
+                caller = await callers.aidentify(authorization, request.address)
+                card = await cards().get(slug)
+            except SQL_ERRORS:
+                continue  # nobody can have revoked anything; asked again in a moment
             callers.check(caller)
-            callers.check_board(caller, (await cards().get(slug)).board, callers.READ)
+            callers.check_board(caller, card.board, callers.READ)
             if authorization is None:
                 await asyncio.Future()

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-from asgiref.sync import sync_to_async
 from django.template.loader import get_template
 from django.utils import translation
 from django.utils.translation import gettext
 
+from config.sql import ask_sql
 from leaderboard import presentation
 from leaderboard.live.hub import Watch
 from leaderboard.live.topic import Picture, Row
@@ -101,7 +101,7 @@ class HtmlSource(BoardSource):
     async def online(self, player_ids: list[str]) -> set[str]:
         unknown = [player_id for player_id in player_ids if player_id not in self._accounts]
         if unknown:
-            found = await sync_to_async(accounts_of)(unknown)
+            found = await ask_sql(accounts_of, unknown)
             # Players without an account are remembered too; an account they make later shows
             # when the topic is opened anew.
             self._accounts |= {player_id: found.get(player_id) for player_id in unknown}

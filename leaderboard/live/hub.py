@@ -19,6 +19,7 @@ import msgspec
 
 from config import shutdown
 from config.listening import listener
+from config.outages import OUTAGES
 from config.redis import OUTAGE_ERRORS, get_async_redis
 from leaderboard import keys, notices
 from leaderboard.access import ACCESS_CHANGED
@@ -301,7 +302,7 @@ class Hub:
             feed.changed.clear()
             try:
                 await feed.refresh()
-            except OUTAGE_ERRORS:
+            except OUTAGES:
                 feed.changed.set()  # `_listen` tells the viewers; here the change must not be lost
                 await asyncio.sleep(RETRY[-1])
             except Exception:

@@ -14,16 +14,15 @@ from io import BytesIO
 from typing import Any
 
 import msgspec
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.core.handlers.asgi import ASGIRequest
-from django.db import close_old_connections
 from django.utils.translation import get_language_from_request
 
 from config.hosts import is_welcome
+from config.outages import OUTAGES, explained
 from config.problems import CONTENT_TYPE, problem_body
-from config.redis import OUTAGE_ERRORS
+from config.sql import ask_sql
 from config.views import RETRY_AFTER
 from leaderboard import selectors
 from leaderboard.live.boards import watch_page
@@ -65,9 +64,9 @@ class LiveLane:
         async with limited_requests.akept(request, POLICY) as has_place:
             if has_place:
                 try:
-                    watch = await sync_to_async(admit)(request, match["slug"])
-                except OUTAGE_ERRORS:
-                    await _send_outage(send)
+                    watch = await ask_sql(admit, request, match["slug"])
+                except OUTAGES as error:
+                    await _send_outage(send, error)
                     return
                 if watch is not None:
                     await serve(watch, receive, send)
@@ -77,29 +76,26 @@ class LiveLane:
 
 def admit(request: ASGIRequest, slug: str) -> Watch | None:
     """The same questions as the page's: which board, may this person see it, is the view kept?"""
+    session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
+    request.session = session
+    request.user = get_user(request)
     try:
-        session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
-        request.session = session
-        request.user = get_user(request)
-        try:
-            board = selectors.get_board(slug, request.user)
-        except Board.DoesNotExist:
-            return None
-        window = request.GET.get("window", "")
-        if window and window not in board.windows:
-            return None
-        last_sequence = request.headers.get("Last-Event-ID") or request.GET.get("since", "")
-        watch = watch_page(
-            board,
-            window=window,
-            language=get_language_from_request(request),
-            last_sequence=_number(last_sequence),
-            player_id=player_id_of(request.user),
-            viewer=presence.viewer_of(request),
-        )
-        return replace(watch, session=session.digest) if request.user.is_authenticated else watch
-    finally:
-        close_old_connections()
+        board = selectors.get_board(slug, request.user)
+    except Board.DoesNotExist:
+        return None
+    window = request.GET.get("window", "")
+    if window and window not in board.windows:
+        return None
+    last_sequence = request.headers.get("Last-Event-ID") or request.GET.get("since", "")
+    watch = watch_page(
+        board,
+        window=window,
+        language=get_language_from_request(request),
+        last_sequence=_number(last_sequence),
+        player_id=player_id_of(request.user),
+        viewer=presence.viewer_of(request),
+    )
+    return replace(watch, session=session.digest) if request.user.is_authenticated else watch
 
 
 def _number(text: str) -> int | None:
@@ -119,9 +115,9 @@ async def serve(watch: Watch, receive: Any, send: Any) -> None:
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
         if started:
             await send({"type": "http.response.body", "body": b""})
-    except OUTAGE_ERRORS:
+    except OUTAGES as error:
         if not started:
-            await _send_outage(send)
+            await _send_outage(send, error)
     finally:
         gone.cancel()
 
@@ -131,10 +127,8 @@ async def _until_gone(receive: Any) -> None:
         pass
 
 
-async def _send_outage(send: Any) -> None:
-    body = msgspec.json.encode(
-        problem_body(503, "redis_unavailable", "The live data cannot be reached at the moment.")
-    )
+async def _send_outage(send: Any, error: Exception) -> None:
+    body = msgspec.json.encode(problem_body(503, *explained(error)))
     headers = [
         (b"content-type", CONTENT_TYPE.encode()),
         (b"retry-after", str(RETRY_AFTER).encode()),

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from asgiref.sync import sync_to_async
-
 from config.redis import get_async_redis, get_redis
+from config.sql import ask_sql
 from leaderboard import pointer
 from leaderboard.engine import (
     AsyncRedisLeaderboard,
@@ -155,7 +154,7 @@ async def asubmit_scores(
                 if at is not None:
                     await pointer.roll(board, at).acall(get_async_redis())
             case "restore":
-                await sync_to_async(_restore)(board)
+                await ask_sql(_restore, board)
             case "wait":
                 await asyncio.sleep(PAUSE_STEP)
     return batch.results

@@ -1,0 +1,48 @@
+"""SQL asked from the event loop, on the one thread that outside of requests is Django's.
+
+A request gives its connection back when it ends. Here nobody says that anything ended: without
+what stands below, a connection that broke would stay with the thread, and fail, for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import ParamSpec, TypeVar
+
+from asgiref.sync import sync_to_async
+from django.db import OperationalError, close_old_connections
+
+from config.outages import SQL_ERRORS
+
+# Seconds in which nobody asks after a failure. The questions that queued up meanwhile fail at once,
+# instead of each waiting for a connection after the other when SQL is long back.
+PAUSE = 0.5
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_away_until = 0.0
+
+
+async def ask_sql(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run `question` on that thread, and leave it without a connection."""
+    return await sync_to_async(_ask)(question, *args, **kwargs)
+
+
+def _ask(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    global _away_until
+    if monotonic() < _away_until:
+        raise OperationalError("SQL could not be reached a moment ago.")
+    try:
+        return question(*args, **kwargs)
+    except SQL_ERRORS:
+        _away_until = monotonic() + PAUSE
+        raise
+    finally:
+        close_old_connections()
+
+
+def forget() -> None:
+    """Ask again at once; for tests."""
+    global _away_until
+    _away_until = 0.0
