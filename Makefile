@@ -3,9 +3,10 @@ PYTHON ?= python3
 HOST ?= 127.0.0.1
 PORT ?= 8000
 WORKERS ?= 2
+REDIS_SERVER ?= redis-server
 BIN := .venv/bin
 
-.PHONY: help run test test-postgresql test-cluster test-faults fuzz install lint format types bench screenshots clean
+.PHONY: help run test test-postgresql test-redis test-cluster test-faults fuzz install lint format types bench screenshots clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -19,6 +20,9 @@ test: .venv/dev.stamp ## run every test against real servers
 
 test-postgresql: .venv/dev.stamp ## the same on a real PostgreSQL (Debian: postgresql)
 	TEST_DATABASE=postgresql $(BIN)/python -m pytest --reuse-db -n $(WORKERS) $(ARGS)
+
+test-redis: .venv/dev.stamp ## the same on the Redis that is installed (Debian: redis-server)
+	TEST_REDIS=$(REDIS_SERVER) $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 test-cluster: .venv/dev.stamp ## the same on a Redis Cluster of three primaries
 	TEST_REDIS=cluster $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)

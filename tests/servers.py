@@ -21,6 +21,18 @@ from redis.retry import Retry
 
 from config.embedded import server_binary
 
+# Unset: the embedded server. `cluster`: three of it. Anything else: a program to run instead.
+TEST_REDIS = os.environ.get("TEST_REDIS", "")
+ON_CLUSTER = TEST_REDIS == "cluster"
+
+
+def tested_binary() -> str:
+    if ON_CLUSTER or not TEST_REDIS:
+        return str(server_binary())
+    program = shutil.which(TEST_REDIS)
+    assert program, f"TEST_REDIS={TEST_REDIS}: no such program"
+    return program
+
 
 def free_port() -> int:
     with socket.socket() as probe:
@@ -47,7 +59,7 @@ class RedisServer:
     """
 
     def __init__(self, binary: str | Path | None = None, **options: str) -> None:
-        self.binary = str(binary or server_binary())
+        self.binary = str(binary or tested_binary())
         self.directory = Path(tempfile.mkdtemp(prefix="rostrum-redis-"))
         self.port = free_port()
         # A cluster node also listens on its port plus 10000, which must be a port as well.
@@ -274,7 +286,6 @@ class PostgresServer:
 
 
 # The ones that settings point at; `tests/conftest.py` starts and removes them.
-ON_CLUSTER = os.environ.get("TEST_REDIS") == "cluster"
 OWN_SERVER: Any = OwnCluster() if ON_CLUSTER else RedisServer()
 # A cluster has one database, and the cache must not share it with the data.
 OWN_CACHE = RedisServer() if ON_CLUSTER else None

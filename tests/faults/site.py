@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,23 +84,27 @@ class Site:
     """Rostrum, a board to which every client adds points, and an API key."""
 
     def __init__(
-        self, *, durability: str = "primary", database: Path | None = None, **environment: str
+        self,
+        *,
+        durability: str = "primary",
+        restore: Callable[[Site], None] | None = None,
+        **environment: str,
     ) -> None:
-        """`database` is a SQLite file to start from, with board and key inside."""
+        """`restore` brings the board back before the web server starts; without it one is made."""
         self.directory = tempfile.TemporaryDirectory(prefix="rostrum-site-")
         environment["DJANGO_SETTINGS_MODULE"] = "tests.faults.settings"
         self.rostrum = Rostrum(Path(self.directory.name), **environment)
         self.durability = durability
-        self.restored = database is not None
-        if database is not None:
-            shutil.copy(database, self.rostrum.var / "rostrum.sqlite3")
+        self.restore = restore
         self.token = ""
         self.watchers: list[Watcher] = []
 
     def __enter__(self) -> Site:
         try:
+            if self.restore:
+                self.restore(self)
             self.rostrum.serve("--no-seed", "--processes", "2")
-            if not self.restored:
+            if not self.restore:
                 text = PREPARE.format(slug=SLUG, durability=self.durability)
                 self.token = self.run(text, "TOKEN ")
         except BaseException:
