@@ -14,6 +14,7 @@ COPY ratelimit ratelimit
 COPY sessions_app sessions_app
 COPY leaderboard leaderboard
 COPY templates templates
+COPY locale locale
 COPY static static
 RUN mkdir var && chown rostrum:rostrum var
 

@@ -6,7 +6,7 @@ WORKERS ?= 2
 REDIS_SERVER ?= redis-server
 BIN := .venv/bin
 
-.PHONY: help run test test-postgresql test-redis test-cluster test-faults fuzz install lint format types bench screenshots clean
+.PHONY: help run test test-postgresql test-redis test-cluster test-faults fuzz install lint format types bench screenshots messages clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -54,6 +54,11 @@ bench: .venv/dev.stamp ## measure, as ratios, and print the tables
 
 screenshots: .venv/dev.stamp ## take pictures of every page into docs/screenshots
 	$(BIN)/python -m tests.screenshots
+
+messages: .venv/dev.stamp ## gather texts for translation and compile them (Debian: gettext)
+	$(BIN)/python manage.py makemessages -l de -l es -l fr --no-obsolete --no-location --no-wrap \
+		--ignore=.venv --ignore=tests --ignore=bench --ignore=var
+	$(BIN)/python manage.py compilemessages --ignore=.venv
 
 clean: ## remove .venv and caches; the data under var/ stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -15,6 +15,7 @@ from itertools import count
 from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
 
 WIDTH, HEIGHT = 560, 200
 LEFT, RIGHT, TOP, BOTTOM = 44, 12, 12, 26  # room for the labels
@@ -46,11 +47,12 @@ class Bar:
 
 def compact_number(value: float) -> str:
     """1234567 → 1.2M, in the reader's locale."""
-    for limit, unit in ((1e9, "B"), (1e6, "M"), (1e4, "k")):
+    units = ((1e9, 1e9, gettext("%sB")), (1e6, 1e6, gettext("%sM")), (1e4, 1e3, gettext("%sk")))
+    for limit, size, unit in units:
         if abs(value) >= limit:
-            scaled = round(value / (1e3 if unit == "k" else limit), 1)
+            scaled = round(value / size, 1)
             whole = scaled.is_integer() or abs(scaled) >= 100
-            return number_format(round(scaled) if whole else scaled) + unit
+            return unit % number_format(round(scaled) if whole else scaled)
     return number_format(int(value) if float(value).is_integer() else round(value, 2))
 
 

@@ -1,10 +1,15 @@
-"""The look's server side: the colour theme in a cookie, and how forms are drawn."""
+"""The look's server side: colour theme and language in cookies, and how forms are drawn."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
 from django.forms.renderers import TemplatesSetting
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import check_for_language
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
@@ -20,22 +25,21 @@ class FormRenderer(TemplatesSetting):
     field_template_name = "components/field.html"
 
 
-def look(request: HttpRequest) -> dict[str, str]:
-    """Context processor: the theme chosen here, or "" for the system's."""
+def look(request: HttpRequest) -> dict[str, Any]:
+    """Context processor: the theme chosen here, or "" for the system's; languages to choose."""
     theme = request.COOKIES.get(COOKIE, "")
-    return {"theme": theme if theme in THEMES else ""}
+    return {"theme": theme if theme in THEMES else "", "languages": settings.LANGUAGES}
 
 
-# Without a CSRF token: the worst a stranger's page can do is to change your colours, and pages
-# that need no token stay free of its cookie.
+# Both without a CSRF token, so that pages that need none stay free of its cookie. Browsers say
+# where a request comes from; one too old to say so could be made to change colours, no more.
+
+
 @csrf_exempt
 @require_POST
 def set_theme(request: HttpRequest) -> HttpResponse:
     """The colour switch: a form with three buttons, so it needs no script."""
-    target = request.POST.get("next", "")
-    if not url_has_allowed_host_and_scheme(target, {request.get_host()}, request.is_secure()):
-        target = "/"
-    response = HttpResponseRedirect(target)
+    response = _back(request)
     theme = request.POST.get("theme", "")
     if theme in THEMES:
         response.set_cookie(
@@ -44,3 +48,30 @@ def set_theme(request: HttpRequest) -> HttpResponse:
     else:
         response.delete_cookie(COOKIE, samesite="Lax")
     return response
+
+
+@csrf_exempt
+@require_POST
+def set_language(request: HttpRequest) -> HttpResponse:
+    """The language switch; until it is used, the browser's languages decide."""
+    response = _back(request)
+    language = request.POST.get("language", "")
+    if language in dict(settings.LANGUAGES) and check_for_language(language):
+        response.set_cookie(
+            settings.LANGUAGE_COOKIE_NAME,
+            language,
+            max_age=settings.LANGUAGE_COOKIE_AGE,
+            samesite="Lax",
+            secure=request.is_secure(),
+        )
+    return response
+
+
+def _back(request: HttpRequest) -> HttpResponseRedirect:
+    """To the page the switch was used on, which is one of ours."""
+    if request.headers.get("Sec-Fetch-Site", "same-origin") not in {"same-origin", "none"}:
+        raise PermissionDenied
+    target = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(target, {request.get_host()}, request.is_secure()):
+        target = "/"
+    return HttpResponseRedirect(target)

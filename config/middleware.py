@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import logging
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.middleware.locale import LocaleMiddleware
+from django.utils import translation
 from django.utils.deprecation import MiddlewareMixin
+from django.utils.translation import gettext
 
 from config.access import BODY_TOO_LARGE
 from config.outages import OUTAGES, explained
 from config.views import error_response, not_found, service_unavailable
 
+API_PAGE = "/api/v1/docs"
 logger = logging.getLogger("rostrum.outage")
+
+
+class LanguageMiddleware(LocaleMiddleware):
+    """The reader's language: chosen in the footer, or the browser's. Programs get English, by
+    whichever lane their call is answered; the API's own page is a page."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        if request.path_info.startswith("/api/") and request.path_info != API_PAGE:
+            translation.activate(settings.LANGUAGE_CODE)
+            request.LANGUAGE_CODE = settings.LANGUAGE_CODE
+        else:
+            super().process_request(request)
 
 
 class RedisOutageMiddleware(MiddlewareMixin):
@@ -33,7 +50,10 @@ class ErrorPageMiddleware(MiddlewareMixin):
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         if getattr(request, "scope", {}).get(BODY_TOO_LARGE):
             return error_response(
-                request, 413, "body_too_large", "That is more than Rostrum takes in one request."
+                request,
+                413,
+                "body_too_large",
+                gettext("That is more than Rostrum takes in one request."),
             )
         if "\0" in request.path_info:  # no name has one, and PostgreSQL fails on it
             return not_found(request)
@@ -46,7 +66,8 @@ class ErrorPageMiddleware(MiddlewareMixin):
                 request,
                 405,
                 "method_not_allowed",
-                f"This address does not take {request.method} requests.",
+                gettext("This address does not take %(method)s requests.")
+                % {"method": request.method},
                 Allow=allow,
             )
         return response

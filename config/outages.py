@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import InterfaceError, OperationalError
+from django.utils.translation import gettext, gettext_noop
 
 from config.redis import OUTAGE_ERRORS
 from config.replication import NotReplicatedError
@@ -15,20 +16,25 @@ OUTAGES: tuple[type[Exception], ...] = (*OUTAGE_ERRORS, *SQL_ERRORS)
 # A code for programs and a sentence for people.
 _DATABASE = (
     "database_unavailable",
-    "The database cannot be reached at the moment. Try again in a few seconds.",
+    gettext_noop("The database cannot be reached at the moment. Try again in a few seconds."),
 )
 _NOT_REPLICATED = (
     "not_replicated",
-    "It is written, but no replica has confirmed it. Sent again with the same key it counts once.",
+    gettext_noop(
+        "It is written, but no replica has confirmed it. "
+        "Sent again with the same key it counts once."
+    ),
 )
 _REDIS = (
     "redis_unavailable",
-    "The live data cannot be reached at the moment. Try again in a few seconds.",
+    gettext_noop("The live data cannot be reached at the moment. Try again in a few seconds."),
 )
 
 
 def explained(error: BaseException | None) -> tuple[str, str]:
     """The code and the sentence of an outage."""
     if isinstance(error, SQL_ERRORS):
-        return _DATABASE
-    return _NOT_REPLICATED if isinstance(error, NotReplicatedError) else _REDIS
+        code, sentence = _DATABASE
+    else:
+        code, sentence = _NOT_REPLICATED if isinstance(error, NotReplicatedError) else _REDIS
+    return code, gettext(sentence)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from csp.constants import NONE, SELF
-from django.utils.translation import gettext_lazy as _
 
 from config import embedded, environment
 from config.errors import ConfigurationError
@@ -65,11 +64,11 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "config.middleware.LanguageMiddleware",
     "leaderboard.api.middleware.ApiMiddleware",
     "config.middleware.ErrorPageMiddleware",
     "config.middleware.RedisOutageMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -161,9 +160,13 @@ RATE_LIMIT_PULSE = 2.0
 API_ORIGINS = environment.words("API_ORIGINS", [])
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", _("English"))]
+# Each by its own name: whoever looks for a language may not read the one that is shown.
+LANGUAGES = [("de", "Deutsch"), ("en", "English"), ("es", "Español"), ("fr", "Français")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 TIME_ZONE = environment.time_zone("TIME_ZONE", "UTC")
 USE_I18N = True
+USE_THOUSAND_SEPARATOR = True
 USE_TZ = True
 
 STATIC_URL = "static/"

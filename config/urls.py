@@ -16,6 +16,7 @@ urlpatterns = [
     path("metrics", views.metrics, name="metrics"),
     path("api/v1/", api.urls),
     path("look/theme/", look.set_theme, name="theme"),
+    path("look/language/", look.set_language, name="language"),
     path("", include("leaderboard.urls")),
 ]
 

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -53,11 +54,13 @@ def service_unavailable(request: HttpRequest, error: BaseException | None = None
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return error_response(request, 400, "bad_request", "The request could not be understood.")
+    return error_response(
+        request, 400, "bad_request", gettext("The request could not be understood.")
+    )
 
 
 def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return error_response(request, 403, "forbidden", "You may not do this.")
+    return error_response(request, 403, "forbidden", gettext("You may not do this."))
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -65,12 +68,15 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         request,
         403,
         "csrf_failed",
-        "The form was too old or came from elsewhere. Go back, reload the page and send it again.",
+        gettext(
+            "The form was too old or came from elsewhere. "
+            "Go back, reload the page and send it again."
+        ),
     )
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return error_response(request, 404, "not_found", "There is nothing at this address.")
+    return error_response(request, 404, "not_found", gettext("There is nothing at this address."))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -79,7 +85,10 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if isinstance(error, OUTAGES):
         return service_unavailable(request, error)
     return error_response(
-        request, 500, "server_error", "Something went wrong on our side. It has been logged."
+        request,
+        500,
+        "server_error",
+        gettext("Something went wrong on our side. It has been logged."),
     )
 
 

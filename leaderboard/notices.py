@@ -22,6 +22,7 @@ from config.redis import get_async_redis, get_redis
 from leaderboard import keys
 from leaderboard.models import Board, FinalStanding, Player, Season
 from leaderboard.pointer import moment
+from leaderboard.presentation import number_text, season_text
 from sessions_app.calls import Call, Steps, perform
 
 KEPT = 30 * 24 * 3600
@@ -48,7 +49,11 @@ class Notice:
 
     @property
     def text(self) -> str:
-        values = self.data | {"board": self.board_name}
+        values = self.data | {
+            "board": self.board_name,
+            "rank": number_text(self.data["rank"]),
+            "season": season_text(self.data.get("season", "")),
+        }
         if self.kind == "overtaken":
             return (
                 gettext("%(by)s overtook you on %(board)s. You are now number %(rank)s.") % values

@@ -4,17 +4,20 @@ name, the picture. For pages and for the live stream alike."""
 from __future__ import annotations
 
 import math
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any
 
 from django.urls import reverse
-from django.utils.formats import number_format
+from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext
 
 from config.charts import compact_number
 from leaderboard.models import Board
+from leaderboard.models.player import ANONYMOUS
 
 COLOURS = 8  # classes .avatar-0 to .avatar-7
 LONGEST_NAME = 60
@@ -75,6 +78,32 @@ def number_text(number: int) -> str:
     return number_format(number, use_l10n=True, force_grouping=True)
 
 
+# The names that seasons are given by themselves; see `services.seasons.season_name`.
+_WEEK = re.compile(r"Week (?P<week>\d+), (?P<year>\d+)(?P<rest>.*)")
+_NUMBER = re.compile(r"Season (?P<number>\d+)(?P<rest>.*)")
+_DAY_OR_MONTH = re.compile(r"(?:(?P<day>\d+) )?(?P<month>[A-Z][a-z]+) (?P<year>\d{4})(?P<rest>.*)")
+
+
+def season_text(name: str) -> str:
+    """A season's name in the reader's language. One that somebody gave stays as it is."""
+    if found := _WEEK.fullmatch(name):
+        return gettext("Week %(week)s, %(year)s") % found.groupdict() + found["rest"]
+    if found := _NUMBER.fullmatch(name):
+        return gettext("Season %(number)s") % found.groupdict() + found["rest"]
+    if found := _DAY_OR_MONTH.fullmatch(name):
+        try:
+            day = _day(found["day"] or "1", found["month"], found["year"])
+        except ValueError:
+            return name
+        form = "DATE_FORMAT" if found["day"] else "YEAR_MONTH_FORMAT"
+        return date_format(day, form) + found["rest"]
+    return name
+
+
+def _day(day: str, month: str, year: str) -> date:
+    return datetime.strptime(f"{day} {month} {year}", "%d %B %Y").date()  # noqa: DTZ007 a day only
+
+
 def initials(name: str) -> str:
     """Two letters for the picture: of the first and the last word, or of the only one."""
     words = [word for word in name.split() if word[0].isalnum()]
@@ -97,6 +126,8 @@ def line(
     details = entry["metadata"] or {}
     player_id = entry["user_id"]
     name = str(details.get("name") or player_id)[:LONGEST_NAME]
+    if name == ANONYMOUS:
+        name = gettext("Anonymous")
     avatar = str(details.get("avatar") or "")
     return Line(
         id=player_id,

@@ -27,6 +27,10 @@ def validate_avatar(value: str) -> None:
         raise ValidationError(_("Give an address that begins with https://, or a short word."))
 
 
+# How those appear who do not want to be named; pages say it in the reader's language.
+ANONYMOUS = "Anonymous"
+
+
 class Player(models.Model):
     """The same id on every board is the same player."""
 

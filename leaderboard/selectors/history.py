@@ -16,6 +16,7 @@ from django.db.models import Q, QuerySet
 
 from config.caching import cached
 from leaderboard.models import Board, FinalStanding, Player, ScoreEvent, Season
+from leaderboard.models.player import ANONYMOUS
 
 # A closed season does not change; the list does when one closes, and is dropped then.
 PAGE_TTL = 3600
@@ -199,7 +200,7 @@ def _row(standing: FinalStanding, masked: set[str]) -> dict[str, Any]:
         "position": standing.position,
         "rank": standing.rank,
         "player_id": "" if hidden else standing.player_id,
-        "name": "Anonymous" if hidden else standing.name,
+        "name": ANONYMOUS if hidden else standing.name,
         "score": standing.score,
         "subscore": standing.subscore,
         "details": {} if hidden else standing.details,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from leaderboard.models import Board, Player
+from leaderboard.models.player import ANONYMOUS
 from leaderboard.selectors.history import forget_names
 from leaderboard.services import moderation, scores
 
@@ -40,7 +41,7 @@ def write_through(player: Player) -> None:
 def row_details(player: Player) -> dict[str, str]:
     """What stands beside the score. The anonymous keep their place, and nothing else."""
     if player.privacy == Player.Privacy.ANONYMOUS:
-        return {"name": "Anonymous", "country": "", "team": "", "avatar": ""}
+        return {"name": ANONYMOUS, "country": "", "team": "", "avatar": ""}
     return {
         "name": player.display_name or player.pk,
         "country": player.country,

@@ -228,7 +228,7 @@ def _next_step(board: Board, mine: Mine) -> str:
     return gettext("%(gap)s to reach %(name)s at rank %(rank)s.") % {
         "gap": presentation.score_text(board, gap),
         "name": presentation.line(board, ahead).name,
-        "rank": ahead["rank"],
+        "rank": presentation.number_text(ahead["rank"]),
     }
 
 

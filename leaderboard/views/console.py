@@ -17,6 +17,7 @@ from leaderboard import access, forms, presentation
 from leaderboard.engine import LeaderboardError
 from leaderboard.models import Board
 from leaderboard.presentation import Line
+from leaderboard.refusals import refusal_text
 from leaderboard.sample.refilling import refill
 from leaderboard.services import Actor, ServiceError, submit_score, update_details
 from leaderboard.services.limits import set_size_limit
@@ -119,7 +120,10 @@ def _limit(request: HttpRequest, board: Board, form: Any) -> Answer:
         "The limit is %(limit)s; %(count)s players were trimmed.",
         len(trimmed),
     )
-    shown = {"limit": presentation.number_text(wanted), "count": len(trimmed)}
+    shown = {
+        "limit": presentation.number_text(wanted),
+        "count": presentation.number_text(len(trimmed)),
+    }
     return Answer(text % shown, names=trimmed[: forms.MOST_LINES])
 
 
@@ -202,5 +206,5 @@ def _answer(
         return OPERATIONS[name].run(request, board, form)
     except (LeaderboardError, ServiceError) as error:
         field_name = {"user_id": "player_id"}.get(error.field or "", error.field or "")
-        form.add_error(field_name if field_name in form.fields else None, str(error))
+        form.add_error(field_name if field_name in form.fields else None, refusal_text(error))
         return None

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from config.paging import Pages
@@ -74,4 +73,4 @@ def season_name(board: Board, pointer: Pointer | None) -> str:
         return ""
     name: str | None = getattr(board, "season_name", None)
     # Redis turns the season; its row in SQL follows a moment later.
-    return name or gettext("Season %(number)s") % {"number": pointer.number}
+    return presentation.season_text(name or f"Season {pointer.number}")

@@ -16,6 +16,7 @@ from leaderboard import access, presentation
 from leaderboard.engine import LeaderboardError
 from leaderboard.forms import ProfileForm, SubmitForm
 from leaderboard.models import Board, Player
+from leaderboard.refusals import refusal_text
 from leaderboard.services import ServiceError, submit_score, update_profile
 from leaderboard.services.enrolment import ensure_player
 from leaderboard.services.profiles import row_details
@@ -51,7 +52,7 @@ def submit(request: AuthenticatedHttpRequest, slug: str) -> HttpResponse:
                 source=f"user:{request.user.pk}",
             )
         except (LeaderboardError, ServiceError) as error:
-            form.add_error("score", str(error))
+            form.add_error("score", refusal_text(error))
         else:
             messages.success(request, _told(board, result))
             return redirect("board", slug=board.slug)

@@ -114,7 +114,7 @@ def _score_chart(board: Board, events: Sequence[ScoreEvent]) -> SafeString | str
 
 def _rank_chart(events: Sequence[ScoreEvent]) -> SafeString | str:
     points = [
-        Point(event.at, event.rank, f"#{event.rank}, {_day(event)}")
+        Point(event.at, event.rank, f"#{presentation.number_text(event.rank)}, {_day(event)}")
         for event in events
         if event.rank is not None
     ]
@@ -124,7 +124,10 @@ def _rank_chart(events: Sequence[ScoreEvent]) -> SafeString | str:
         points,
         title=gettext("Rank over the season"),
         description=gettext("From %(first)s to %(last)s")
-        % {"first": int(points[0].y), "last": int(points[-1].y)},
+        % {
+            end: presentation.number_text(int(points[at].y))
+            for end, at in (("first", 0), ("last", -1))
+        },
         x_ticks=_ends(events),
         best_on_top=True,
         steps=True,
@@ -132,7 +135,10 @@ def _rank_chart(events: Sequence[ScoreEvent]) -> SafeString | str:
 
 
 def _ends(events: Sequence[ScoreEvent]) -> list[tuple[float, str]]:
-    return [(event.at, date_format(moment(event.at), "j M")) for event in (events[0], events[-1])]
+    return [
+        (event.at, date_format(moment(event.at), "MONTH_DAY_FORMAT"))
+        for event in (events[0], events[-1])
+    ]
 
 
 def _day(event: ScoreEvent) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 KEPT = 5.0  # seconds
@@ -69,8 +70,8 @@ class Section:
 @dataclass
 class _Page:
     sources: list[Callable[[], Section]] = field(default_factory=list)
-    sections: list[Section] = field(default_factory=list)
-    until: float = 0.0
+    # By language: until when they hold, and the sections.
+    kept: dict[str, tuple[float, list[Section]]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -88,16 +89,17 @@ def register(source: Callable[[], Section]) -> Callable[[], Section]:
 def sections() -> list[Section]:
     """All sections, at most `KEPT` seconds old."""
     with _page.lock:
-        if time.monotonic() >= _page.until:
-            made = [_make(source) for source in _page.sources]
-            _page.sections = sorted(made, key=lambda section: section.place)
-            _page.until = time.monotonic() + KEPT
-        return _page.sections
+        language = get_language() or ""
+        until, made = _page.kept.get(language, (0.0, []))
+        if time.monotonic() >= until:
+            made = sorted(map(_make, _page.sources), key=lambda section: section.place)
+            _page.kept[language] = (time.monotonic() + KEPT, made)
+        return made
 
 
 def forget() -> None:
     """Ask again at the next look."""
-    _page.until = 0.0
+    _page.kept.clear()
 
 
 def _make(source: Callable[[], Section]) -> Section:

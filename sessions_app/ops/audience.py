@@ -80,20 +80,26 @@ def _plots() -> list[Plot]:
 def _daily(counts: Mapping[date, int], title: str) -> SafeString:
     days = list(counts)
     points = [
-        Point(number, counts[day], f"{date_format(day, 'MONTH_DAY_FORMAT')}: {counts[day]}")
+        Point(
+            number,
+            counts[day],
+            f"{date_format(day, 'MONTH_DAY_FORMAT')}: {number_format(counts[day])}",
+        )
         for number, day in enumerate(days)
     ]
     ticks = [
-        (number, date_format(day, "j M")) for number, day in enumerate(days) if number % 7 == 1
+        (number, date_format(day, "MONTH_DAY_FORMAT"))
+        for number, day in enumerate(days)
+        if number % 7 == 1
     ]
     description = _(
-        "From %(first)s to %(last)s: at least %(low)d, at most %(high)d, today %(today)d."
+        "From %(first)s to %(last)s: at least %(low)s, at most %(high)s, today %(today)s."
     ) % {
         "first": date_format(days[0]),
         "last": date_format(days[-1]),
-        "low": min(counts.values()),
-        "high": max(counts.values()),
-        "today": counts[days[-1]],
+        "low": number_format(min(counts.values())),
+        "high": number_format(max(counts.values())),
+        "today": number_format(counts[days[-1]]),
     }
     return line_chart(points, title=title, description=description, x_ticks=ticks)
 
@@ -102,7 +108,7 @@ def _retention(cohorts: list[visits.Cohort]) -> SafeString:
     shown = [cohort for cohort in cohorts[-2::-COHORT_STEP] if cohort.active]
     rows = [
         (
-            f"{date_format(cohort.day, 'j M')} ({number_format(cohort.active)})",
+            f"{date_format(cohort.day, 'MONTH_DAY_FORMAT')} ({number_format(cohort.active)})",
             [cohort.share(days) for days in visits.RETURN_AFTER],
         )
         for cohort in shown

@@ -118,7 +118,7 @@ def _memory(info: dict[str, Any]) -> Iterator[Fact]:
     evicted = info["evicted_keys"]
     yield Fact(
         _("Eviction"),
-        f"{policy}, {_('%(count)s evicted') % {'count': number_format(evicted)}}",
+        f"{policy}, " + _("%(count)s evicted") % {"count": number_format(evicted)},
         _(
             "Must be noeviction: any other policy may delete boards and sessions when memory is "
             "short."
@@ -145,8 +145,8 @@ def _traffic(info: dict[str, Any]) -> Iterator[Fact]:
         _("Hit rate"),
         f"{number_format(100 * hits / asked, 1)} %" if asked else _("none yet"),
         _(
-            "Look-ups that found their key. Above 50 % is usual here; it is low after a start and "
-            "when many visitors have no session."
+            "Look-ups that found their key. More than half is usual here; it is low after a start "
+            "and when many visitors have no session."
         ),
     )
     yield Fact(
@@ -193,7 +193,8 @@ def _slow_log(client: Any) -> Iterator[list[object]]:
         when = localtime(datetime.fromtimestamp(entry["start_time"], UTC))
         name, first_key = _describe(entry["command"])
         took = _("%(time)s ms") % {"time": number_format(entry["duration"] / 1000, 1)}
-        yield [when.strftime("%Y-%m-%d %H:%M:%S"), took, name, first_key]
+        at = f"{date_format(when, 'SHORT_DATE_FORMAT')} {when:%H:%M:%S}"
+        yield [at, took, name, first_key]
 
 
 def _describe(command: bytes) -> tuple[str, str]:

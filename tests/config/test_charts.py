@@ -27,7 +27,7 @@ def test_ticks_are_round_and_span_the_values(low, high, expected):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0"), (1234, "1234"), (12_345, "12.3k"), (1_200_000, "1.2M"), (3e9, "3B"), (0.5, "0.5")],
+    [(0, "0"), (1234, "1,234"), (12_345, "12.3k"), (1_200_000, "1.2M"), (3e9, "3B"), (0.5, "0.5")],
 )
 def test_numbers_are_short(value, text):
     assert compact_number(value) == text

@@ -42,6 +42,7 @@ PAGES = {
     "accounts/notices/unread/": ("GET", 200, 200, None),  # a number, none for strangers
     "ops/": ("GET", 302, 403, None),
     "presence/": ("POST", 204, 204, None),
+    "look/language/": ("POST", 302, 302, None),
     "look/theme/": ("POST", 302, 302, None),
     "favicon.ico": ("GET", 200, 200, None),
     "healthz": ("GET", 200, 200, None),
@@ -76,7 +77,7 @@ API = {
     "boards/<slug>/live": ("GET", 501, 404),  # a stream, which only the lane before Django gives
 }
 # Forms that need no token, each for the reason that stands beside its view.
-WITHOUT_TOKEN = {"presence/", "look/theme/"}
+WITHOUT_TOKEN = {"presence/", "look/language/", "look/theme/"}
 
 NAMES = {
     "<path:player_id>": "ada",
