@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -18,13 +18,13 @@ from leaderboard.api.callers import Caller
 from leaderboard.api.errors import ApiError
 from leaderboard.api.queries import AroundQuery, PageQuery, PlayerQuery
 from leaderboard.api.validation import invalid_query
-from leaderboard.engine import AsyncRedisLeaderboard, together
-from leaderboard.engine.together import Question
-from leaderboard.fastlane import bodies, reads, scores
+from leaderboard.engine import together
+from leaderboard.engine.together import Run
+from leaderboard.fastlane import bodies, scores
 from leaderboard.fastlane.boards import Card, Cards
 from leaderboard.fastlane.gather import Gather
 from leaderboard.fastlane.http import Answer, Headers, Request, decoded
-from leaderboard.fastlane.reads import Kept, Place, Read, Reads
+from leaderboard.fastlane.reads import EntryPage, Kept, Place, PlayerPage, Read, Reads
 from leaderboard.fastlane.scores import Once, Scores, Seat
 
 Q = TypeVar("Q", bound=Schema)
@@ -131,15 +131,13 @@ def _plan_entries(request: Request, card: Card) -> Read:
     query = read_query(PageQuery, request)
     offset = query.offset if query.cursor is None else read_cursor(query.cursor)
 
-    def ask(board: AsyncRedisLeaderboard) -> Sequence[Question[Any]]:
-        return [together.page(board, offset, query.limit)]
+    def build(place: Place, run: Run) -> EntryPage:
+        rows = run.rows or []
+        end = offset + len(rows)
+        return EntryPage(*place, run.size, rows, cursor(end) if end < run.size else None)
 
-    def build(place: Place, found: Sequence[Any]) -> dict[str, Any]:
-        size, entries = found[0]
-        end = offset + len(entries)
-        return reads.entry_page(place, size, entries, cursor(end) if end < size else None)
-
-    return Read(request.target, card, query.window, query.period, ask, build)
+    wanted = together.page(offset, query.limit)
+    return Read(request.target, card, query.window, query.period, wanted, build)
 
 
 async def read_around(lane: Lane, request: Request) -> Answer:
@@ -148,17 +146,12 @@ async def read_around(lane: Lane, request: Request) -> Answer:
 
 def _plan_around(request: Request, card: Card) -> Read:
     query = read_query(AroundQuery, request)
-    player = decoded(request.segments[3], "player")
+    wanted = together.around(decoded(request.segments[3], "player"), query.count)
+    return Read(request.target, card, query.window, query.period, wanted, _around)
 
-    def ask(board: AsyncRedisLeaderboard) -> Sequence[Question[Any]]:
-        return [together.around(board, player, query.count)]
 
-    def build(place: Place, found: Sequence[Any]) -> dict[str, Any]:
-        if found[0] is None:
-            raise reads.player_not_found()
-        return reads.entry_page(place, *found[0])
-
-    return Read(request.target, card, query.window, query.period, ask, build)
+def _around(place: Place, run: Run) -> EntryPage:
+    return EntryPage(*place, run.size, run.rows or [])
 
 
 async def read_player(lane: Lane, request: Request) -> Answer:
@@ -169,26 +162,18 @@ def _plan_player(request: Request, card: Card) -> Read:
     query = read_query(PlayerQuery, request)
     player = decoded(request.segments[2], "player")
 
-    def ask(board: AsyncRedisLeaderboard) -> Sequence[Question[Any]]:
-        return [
-            together.entry(board, player),
-            together.percentile(board, player),
-            together.around(board, player, 2 * query.neighbours + 1),
-        ]
+    def build(place: Place, run: Run) -> PlayerPage:
+        rows = run.rows or []
+        return PlayerPage(
+            *place,
+            run.size,
+            100.0 * (run.size - run.matching) / run.size,
+            next(row for row in rows if row.player == player),
+            rows if query.neighbours else [],
+        )
 
-    def build(place: Place, found: Sequence[Any]) -> dict[str, Any]:
-        entry, percentile, around = found
-        if entry is None or percentile is None or around is None:
-            raise reads.player_not_found()
-        return {
-            **place.head(),
-            "total": around.size,
-            "percentile": percentile,
-            "entry": reads.entry(entry),
-            "neighbours": [reads.entry(one) for one in around.entries] if query.neighbours else [],
-        }
-
-    return Read(request.target, card, query.window, query.period, ask, build)
+    wanted = together.player(player, 2 * query.neighbours + 1)
+    return Read(request.target, card, query.window, query.period, wanted, build)
 
 
 async def _read(lane: Lane, request: Request, make_plan: Callable[[Request, Card], Read]) -> Answer:

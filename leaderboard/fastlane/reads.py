@@ -1,24 +1,34 @@
 """The hot reads: a page of entries, the entries around a player, one player.
 
-Reads that wait together are answered together: the limits of their callers and the sequence of
-their boards are asked for at the same time, and what nobody has asked since the board last changed
-is read in the same pipeline. Identical reads share one question, and an answer, encoded and
-compressed, is used again while its board's sequence stands still.
+Reads that wait together are answered together: those of one board by one script call, which also
+says at which sequence the board stands, beside one question about the limits of their callers.
+Identical reads share one answer. It is kept, encoded and compressed, and the script is told of
+which sequence: while that stands still, nothing is read again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
+
+import msgspec
 
 from config.redis import get_async_redis
 from leaderboard.api import answers, limits
 from leaderboard.api.callers import Caller
 from leaderboard.api.errors import ApiError
 from leaderboard.engine import AsyncRedisLeaderboard
-from leaderboard.engine.together import Question, ask_together, season, sequence
+from leaderboard.engine.together import (
+    Reply,
+    Row,
+    Run,
+    Wanted,
+    pages_call,
+    read_pages,
+    send_together,
+)
 from leaderboard.engine.windows import period_at
 from leaderboard.fastlane.boards import Card
 from leaderboard.fastlane.errors import as_api_error
@@ -27,6 +37,7 @@ MOST_KEPT = 2_000
 LARGEST_KEPT = 64 * 1024 * 1024  # bytes, all answers of a process
 LONGEST_TARGET = 1024  # bytes; anyone can invent long addresses, and they must not fill the memory
 FOR_EVER = 2**62
+ROWS_PER_CALL = 1000  # a few milliseconds of the server's time
 
 
 class Place(NamedTuple):
@@ -37,22 +48,16 @@ class Place(NamedTuple):
     window: str
     sequence: int
 
-    def head(self) -> dict[str, Any]:
-        return self._asdict()
-
 
 class Read(NamedTuple):
-    """One read, named by its `target`, the address as it was sent.
-
-    `ask` gives the questions to a view of the board; `build` makes the answer of their results.
-    """
+    """One read, named by its `target`, the address as it was sent; `build` makes its answer."""
 
     target: bytes
     card: Card
     window: str
     period: str | None
-    ask: Callable[[AsyncRedisLeaderboard], Sequence[Question[Any]]]
-    build: Callable[[Place, Sequence[Any]], dict[str, Any]]
+    wanted: Wanted
+    build: Callable[[Place, Run], msgspec.Struct]
 
 
 class Kept:
@@ -142,42 +147,37 @@ class Reads:
         return results
 
     async def _answer(self, reads: dict[bytes, Read]) -> dict[bytes, Kept | Exception]:
-        client = get_async_redis()
-        cards = {read.card.board.key: read.card for read in reads.values()}
+        results: dict[bytes, Kept | Exception] = {}
         now = time.time_ns() // 1000
         kept = {target: self._usable(read, now) for target, read in reads.items()}
-        # A board's season is guessed from the last time; its first read costs one more round trip.
-        guesses = {
-            target: read for target, read in reads.items() if not kept[target] and read.card.season
-        }
-        questions: list[Question[Any]] = []
-        for key in cards:
-            questions += [sequence(key), season(key)]
-        batch = _Batch()
-        for read in guesses.values():
-            await batch.add(read, read.card.season)
-        replies = await ask_together(client, questions + batch.questions)
-        states = {
-            key: (replies[2 * number], replies[2 * number + 1]) for number, key in enumerate(cards)
-        }
-        found = batch.results(replies[len(questions) :])
-
-        results: dict[bytes, Kept | Exception] = {}
-        again = _Batch()
-        for target, read in reads.items():
-            changes, number = states[read.card.board.key]
-            known = kept[target]
-            if known and known.sequence == changes and known.season == number:
-                results[target] = known
-            elif target in found and read.card.season == (number or 1):
-                results[target] = self._keep(read, changes, number, found[target])
-            else:
-                await again.add(read, number or 1)
-        if again.questions:
-            found = again.results(await ask_together(client, again.questions))
-        for target, read in again.reads.items():
-            results[target] = self._keep(read, *states[read.card.board.key], found[target])
-        return results | again.failed | batch.failed
+        left: Iterable[Read] = reads.values()
+        while left:  # again only when a season has ended meanwhile
+            batches, calls = [], []
+            for season, batch in _batches(left):
+                try:
+                    view = await _view(batch[0], season)
+                except ValueError as error:
+                    results |= {read.target: as_api_error(error) for read in batch}
+                    continue
+                runs = [(read.wanted, _known(kept[read.target], season)) for read in batch]
+                batches.append(batch)
+                calls.append(pages_call(view, season, runs))
+            replies = await send_together(get_async_redis(), calls)
+            left = []
+            for batch, reply in zip(batches, replies, strict=True):
+                if isinstance(reply, Exception):
+                    raise reply
+                found = read_pages(reply)
+                if isinstance(found.runs, bool):
+                    await batch[0].card.engine(found.season or 1)
+                    left += batch
+                    continue
+                for read, run in zip(batch, found.runs, strict=True):
+                    if run is True:
+                        results[read.target] = kept[read.target]  # type: ignore[assignment]
+                    else:
+                        results[read.target] = self._keep(read, found, run)
+        return results
 
     def _usable(self, read: Read, now: int) -> Kept | None:
         kept = self.store.get(read.target)
@@ -185,18 +185,11 @@ class Reads:
             return None
         return kept
 
-    def _keep(
-        self, read: Read, changes: int, number: int | None, replies: Sequence[Any]
-    ) -> Kept | Exception:
-        for reply in replies:
-            if isinstance(reply, Exception):
-                return as_api_error(reply)
-        board = read.card.board
-        place = Place(board.slug, number, read.window, changes)
-        try:
-            value = read.build(place, replies)
-        except ApiError as error:
-            return error
+    def _keep(self, read: Read, reply: Reply, run: Run | bool) -> Kept | Exception:
+        if isinstance(run, bool):
+            return player_not_found()
+        board, number, changes = read.card.board, reply.season, reply.sequence
+        value = read.build(Place(board.slug, number, read.window, changes), run)
         tag, until = read.card.version, FOR_EVER
         if read.window not in ("season", "all") and read.period is None:
             period = period_at(read.window, time.time_ns() // 1000, board.zone)
@@ -213,37 +206,52 @@ class Reads:
         return kept
 
 
-class _Batch:
-    """Reads whose questions leave together."""
+def _batches(reads: Iterable[Read]) -> list[tuple[int, list[Read]]]:
+    """Reads of the same entries, in portions, each with the season that is taken for running."""
+    portions: dict[tuple[Card, str, str | None], list[list[Read]]] = {}
+    rows: dict[tuple[Card, str, str | None], int] = {}
+    for read in reads:
+        same = (read.card, read.window, read.period)
+        rows[same] = rows.get(same, ROWS_PER_CALL) + read.wanted.most
+        if rows[same] > ROWS_PER_CALL:
+            rows[same] = read.wanted.most
+            portions.setdefault(same, []).append([])
+        portions[same][-1].append(read)
+    return [(same[0].season or 1, one) for same, found in portions.items() for one in found]
 
-    def __init__(self) -> None:
-        self.reads: dict[bytes, Read] = {}
-        self.questions: list[Question[Any]] = []
-        self.failed: dict[bytes, Kept | Exception] = {}
-        self._counts: dict[bytes, int] = {}
 
-    async def add(self, read: Read, number: int) -> None:
-        view = await read.card.engine(number)
-        try:
-            if read.window != "season":
-                view = view.window(read.window, read.period)
-            asked = read.ask(view)
-        except ValueError as error:
-            self.failed[read.target] = as_api_error(error)
-            return
-        self.reads[read.target] = read
-        self.questions += asked
-        self._counts[read.target] = len(asked)
+async def _view(read: Read, season: int) -> AsyncRedisLeaderboard:
+    engine = await read.card.engine(season)
+    return engine if read.window == "season" else engine.window(read.window, read.period)
 
-    def results(self, replies: Sequence[Any]) -> dict[bytes, Sequence[Any]]:
-        found, at = {}, 0
-        for target, count in self._counts.items():
-            found[target] = replies[at : at + count]
-            at += count
-        return found
+
+def _known(kept: Kept | None, season: int) -> int | None:
+    """The sequence of which this is the answer, if it is of this season."""
+    return kept.sequence if kept is not None and (kept.season or 1) == season else None
 
 
 # ---- what the answers look like ------------------------------------------------------------------
+
+
+class EntryPage(msgspec.Struct):
+    board: str
+    season: int | None
+    window: str
+    sequence: int
+    total: int
+    entries: Sequence[Row]
+    next: str | None = None
+
+
+class PlayerPage(msgspec.Struct):
+    board: str
+    season: int | None
+    window: str
+    sequence: int
+    total: int
+    percentile: float
+    entry: Row
+    neighbours: Sequence[Row]
 
 
 def entry(found: dict[str, Any]) -> dict[str, Any]:
@@ -257,17 +265,6 @@ def entry(found: dict[str, Any]) -> dict[str, Any]:
     if "subscore" in found:
         result["subscore"] = found["subscore"]
     return result
-
-
-def entry_page(
-    place: Place, total: int, entries: Sequence[dict[str, Any]], following: str | None = None
-) -> dict[str, Any]:
-    return {
-        **place.head(),
-        "total": total,
-        "entries": [entry(one) for one in entries],
-        "next": following,
-    }
 
 
 def player_not_found() -> ApiError:

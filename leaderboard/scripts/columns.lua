@@ -28,3 +28,7 @@ local function put_row(member, score, rank)
     width = width + 2
   end
 end
+
+local function take_rows()
+  return columns
+end

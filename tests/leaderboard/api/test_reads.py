@@ -1,5 +1,7 @@
 """Reading boards: pages, neighbours, players, and answers that are given again."""
 
+from urllib.parse import quote
+
 import pytest
 
 from leaderboard import services
@@ -177,17 +179,17 @@ def test_a_change_makes_another_etag(api, full, path):
 
 def test_reads_that_come_together_are_asked_once(api, full, monkeypatch):
     questions = []
-    ask = reads.ask_together
+    send = reads.send_together
 
     async def counted(client, asked):
         questions.append(len(asked))
-        return await ask(client, asked)
+        return await send(client, asked)
 
-    monkeypatch.setattr(reads, "ask_together", counted)
+    monkeypatch.setattr(reads, "send_together", counted)
     answers = api.together([("GET", "boards/cup/entries?limit=5")] * 30)
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 1
-    assert sum(questions) < 12
+    assert sum(questions) < 8
 
 
 def test_an_answer_is_used_again_only_while_nothing_changed(api, full):
@@ -211,15 +213,52 @@ def test_an_answer_is_used_again_only_while_nothing_changed(api, full):
                 player_id="new", reason="x", actor=ACTOR, board=full
             )
             hidden = await client.get(path)
+            await sync_to_async(services.close_season)(board=full, actor=ACTOR, open_next=True)
+            another = await client.get(path)
             await close_async_redis()
-            return [answer.json() for answer in (first, same, changed, hidden)]
+            return [answer.json() for answer in (first, same, changed, hidden, another)]
 
     from asgiref.sync import async_to_sync
 
-    first, same, changed, hidden = async_to_sync(read_write_read)()
+    first, same, changed, hidden, another = async_to_sync(read_write_read)()
     assert first == same
     assert changed["entries"][0]["player"] == "new"
     assert hidden["entries"] == first["entries"]
+    assert (another["season"], another["entries"]) == (2, [])
+
+
+@pytest.mark.parametrize("ranking", ["ordinal", "competition", "dense"])
+@pytest.mark.parametrize("subscore_order", ["", "asc"])
+def test_the_hot_reads_show_what_the_engine_reads(api, db, ranking, subscore_order):
+    board = open_board(ranking=ranking, subscore_order=subscore_order)
+    for number in range(12):
+        submit(
+            board,
+            f"p/{number} \N{FIRE}",
+            0.1 * (number // 3) - 1e300 * (number == 11),
+            subscore=float(number % 2) if subscore_order else None,
+            details={"avatar": 'https://a.example/\\x"y', "b\\/": ""} if number % 4 else None,
+        )
+    engine = board.engine()
+    everybody = [reads.entry(one) for one in engine.list_all()]
+    assert api.get("boards/cup/entries").json()["entries"] == everybody
+    for one in everybody:
+        name = quote(one["player"], safe="")
+        around = api.get(f"boards/cup/entries/around/{name}?count=5").json()["entries"]
+        assert around == [reads.entry(e) for e in engine.get_around_user(one["player"], 5)]
+        shown = api.get(f"boards/cup/players/{name}").json()
+        assert (shown["entry"], shown["neighbours"]) == (one, around)
+        assert shown["percentile"] == engine.get_percentile(one["player"])
+    assert api.get("boards/cup/entries?offset=9007199254740991").json()["entries"] == []
+
+
+def test_many_reads_at_once_are_asked_for_in_portions(api, full, monkeypatch):
+    monkeypatch.setattr(reads, "ROWS_PER_CALL", 10)
+    calls = [("GET", f"boards/cup/entries/around/p{n}?count={n % 7 + 1}") for n in range(1, 26)]
+    answers = api.together([*calls, ("GET", "boards/cup/entries?window=day&limit=20")])
+    for (_, path), answer in zip(calls, answers, strict=False):
+        assert answer.json()["entries"] == api.get(path).json()["entries"]
+    assert len(answers[-1].json()["entries"]) == 20
 
 
 @pytest.mark.parametrize("encoding", ["br", "gzip"])
