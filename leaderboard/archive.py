@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any
 
 import msgspec
@@ -22,7 +23,8 @@ from django.db import transaction
 
 from config.locks import Held, LockTakenError
 from leaderboard import notices, pointer
-from leaderboard.bulk import insert_rows, storable, storable_json
+from leaderboard.bulk import insert_rows, large_cache, storable, storable_json
+from leaderboard.engine import RedisLeaderboard
 from leaderboard.models import FinalStanding, Season
 from leaderboard.selectors.history import forget_season_list
 
@@ -62,32 +64,46 @@ def archive_season(season: Season, held: Held, *, progress: Progress | None = No
 
 
 def gather(season: Season, file: IO[bytes], progress: Progress | None = None) -> int:
-    """Write the frozen standings to `file`, a line each; returns how many."""
+    """Write the frozen standings to `file`, a portion in each line; returns how many."""
     frozen = season.board.engine(season.number)
     size = frozen.get_size()
     encode = msgspec.json.encode
-    position = 0
-    for position, entry in enumerate(frozen.scan(PORTION), 1):
-        details = entry["metadata"]
-        row = (
-            season.pk,
-            position,
-            entry["rank"],
-            storable(entry["user_id"]),
-            storable(details.get("name", ""))[:LONGEST_NAME],
-            entry["score"],
-            entry.get("subscore"),
-            storable_json(details),
-        )
-        file.write(encode(row) + b"\n")
-        if progress and position % PORTION == 0:
-            progress(position, size)
-    return position
+    season_id, done = season.pk, 0
+    for entries in _portions(frozen):
+        rows = [
+            (
+                season_id,
+                position,
+                entry["rank"],
+                storable(entry["user_id"]),
+                storable(entry["metadata"].get("name", ""))[:LONGEST_NAME],
+                entry["score"],
+                entry.get("subscore"),
+                storable_json(entry["metadata"]),
+            )
+            for position, entry in enumerate(entries, done + 1)
+        ]
+        file.write(encode(rows) + b"\n")
+        done += len(rows)
+        if progress:
+            progress(done, size)
+    return done
+
+
+def _portions(frozen: RedisLeaderboard) -> Iterator[list[dict[str, Any]]]:
+    """Redis reads the next portion while this one is written."""
+    with ThreadPoolExecutor(1) as reader:
+        offset = 0
+        ahead = reader.submit(frozen.get_page, offset, PORTION)
+        while entries := ahead.result():
+            offset += PORTION
+            ahead = reader.submit(frozen.get_page, offset, PORTION)
+            yield entries
 
 
 def store(season: Season, held: Held, file: IO[bytes], count: int) -> None:
     """Write all rows and close the season in one transaction."""
-    with transaction.atomic():
+    with large_cache(), transaction.atomic():
         # A holder who was paused and lost the lock has a smaller number than the next one.
         newest = Season.objects.filter(pk=season.pk, fence__lt=held.fence)
         if not newest.exclude(state=Season.State.CLOSED).update(fence=held.fence):
@@ -103,8 +119,8 @@ def store(season: Season, held: Held, file: IO[bytes], count: int) -> None:
 
 def _rows(file: IO[bytes]) -> Iterator[list[Any]]:
     file.seek(0)
-    decode = msgspec.json.Decoder(list).decode
-    return (decode(line) for line in file)
+    decode = msgspec.json.Decoder(list[list[Any]]).decode
+    return (row for line in file for row in decode(line))
 
 
 def announce(season: Season) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 from zlib import crc32
 
@@ -12,7 +13,8 @@ import msgspec
 from django.db import connection, transaction
 from django.db.models import Model
 
-ROWS_PER_INSERT = 5000
+VALUES_PER_STATEMENT = 900  # SQLite may allow no more than 999
+LARGE_CACHE = -128 * 1024  # in KiB, as SQLite counts when it is negative
 
 
 def insert_rows(
@@ -30,7 +32,7 @@ def insert_rows(
     names = ", ".join(quote(columns[field] or field) for field in fields)
     with transaction.atomic(), connection.cursor() as cursor:
         if connection.vendor != "postgresql":
-            return _insert(cursor, table, names, len(fields), rows, skip_known)
+            return _insert(table, names, len(fields), rows, skip_known)
         if not skip_known:
             return _copy(cursor, table, names, rows)
         return _copy_unknown(cursor, table, names, rows)
@@ -60,17 +62,24 @@ def _copy_unknown(cursor: Any, table: str, names: str, rows: Iterable[Sequence[A
 
 
 def _insert(
-    cursor: Any, table: str, names: str, width: int, rows: Iterable[Sequence[Any]], skip_known: bool
+    table: str, names: str, width: int, rows: Iterable[Sequence[Any]], skip_known: bool
 ) -> int:
-    places = ", ".join(["%s"] * width)
-    sql = f"INSERT INTO {table} ({names}) VALUES ({places})"  # noqa: S608
-    if skip_known:
-        sql += " ON CONFLICT DO NOTHING"
-    count = 0
-    remaining = iter(rows)
-    while batch := list(islice(remaining, ROWS_PER_INSERT)):
-        cursor.executemany(sql, batch)
-        count += len(batch)
+    """Many rows in one statement, past Django's cursor, which would rewrite every placeholder.
+    Other threads of Python run while SQLite works, and with many rows it works for longer."""
+    place = f"({', '.join('?' * width)})"
+    end = " ON CONFLICT DO NOTHING" if skip_known else ""
+
+    def statement(count: int) -> str:
+        return f"INSERT INTO {table} ({names}) VALUES {', '.join([place] * count)}{end}"  # noqa: S608
+
+    most = max(1, VALUES_PER_STATEMENT // width)
+    full, count, remaining = statement(most), 0, iter(rows)
+    with connection.wrap_database_errors:
+        execute = connection.connection.execute
+        while batch := list(islice(remaining, most)):
+            sql = full if len(batch) == most else statement(len(batch))
+            execute(sql, list(chain.from_iterable(batch)))
+            count += len(batch)
     return count
 
 
@@ -82,6 +91,23 @@ def _copy(cursor: Any, table: str, names: str, rows: Iterable[Sequence[Any]]) ->
             copy.write_row(row)
             count += 1
     return count
+
+
+@contextmanager
+def large_cache() -> Iterator[None]:
+    """For a great many rows: an index whose keys come in no order touches all its pages again and
+    again, and SQLite's own 2 MB would send them to the disk each time."""
+    if connection.vendor != "sqlite":
+        yield
+        return
+    with connection.cursor() as cursor:
+        before = cursor.execute("PRAGMA cache_size").fetchone()[0]
+        cursor.execute(f"PRAGMA cache_size = {LARGE_CACHE}")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f"PRAGMA cache_size = {before}")
 
 
 def storable(text: str) -> str:

@@ -102,8 +102,9 @@ class Replay:
     def filled_rows(
         self, details: Callable[[str], list[str]] = lambda player_id: []
     ) -> Iterator[tuple[str, float, float, int, int, list[str]]]:
-        """As the engine's `fill` takes them; `details` gives names and values in turn."""
-        for player_id, entry in self.entries.items():
+        """As the engine's `fill` takes them; `details` gives names and values in turn. By score:
+        a sorted set takes neighbours one after the other much faster than in any order."""
+        for player_id, entry in sorted(self.entries.items(), key=lambda item: item[1].score):
             yield (
                 player_id,
                 entry.score,

@@ -15,7 +15,10 @@ class ScoreEvent(models.Model):
     worker stored them first. Times are Redis time in microseconds: ties depend on them.
     """
 
-    board = models.ForeignKey(Board, on_delete=models.CASCADE, related_name="events")
+    # No index of its own: the three below begin with the board.
+    board = models.ForeignKey(
+        Board, on_delete=models.CASCADE, related_name="events", db_index=False
+    )
     season = models.PositiveIntegerField(_("season"))
     sequence = models.PositiveBigIntegerField(_("sequence"))
     stream_id = models.CharField(_("stream id"), max_length=41)

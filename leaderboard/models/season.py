@@ -68,7 +68,10 @@ class FinalStanding(models.Model):
     The player is an id, not a foreign key: the archive outlives the player's row.
     """
 
-    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="standings")
+    # No index of its own: `final_position_is_unique` begins with the season.
+    season = models.ForeignKey(
+        Season, on_delete=models.CASCADE, related_name="standings", db_index=False
+    )
     # 1 to n without gaps, for paging; `rank` may repeat, as the board's ranking says.
     position = models.PositiveIntegerField()
     rank = models.PositiveIntegerField()

@@ -62,39 +62,39 @@ class Person(NamedTuple):
     @property
     def details(self) -> dict[str, str]:
         """What stands beside a score on every board."""
-        return {
-            "name": self.name,
-            "country": self.country,
-            "team": self.team,
-            "avatar": self.avatar,
-        }
+        return dict(zip(DETAILS, self[1:], strict=True))
+
+
+DETAILS = Person._fields[1:]
 
 
 def people(count: int, seed: int) -> Iterator[Person]:
     """`count` players; the first n are the same whatever the count."""
     chance = random.Random(seed)  # noqa: S311 sample scores, the same for the same seed
     names = {country: _names(locale) for country, locale, _ in _COUNTRIES}
-    countries = [country for country, _, share in _COUNTRIES for _ in range(share)]
+    countries = [
+        (country, *names[country]) for country, _, share in _COUNTRIES for _ in range(share)
+    ]
+    animals = [animal.lower() for animal in ANIMALS]
     pick = chance.random
+    # Tables and their lengths at hand, and no call but the draw: this runs a million times.
+    most_countries, most_teams = len(countries), len(TEAMS)
+    most_adjectives, most_animals = len(_ADJECTIVES), len(ANIMALS)
     for number in range(1, count + 1):
-        country = countries[int(pick() * len(countries))]
+        country, first, last = countries[int(pick() * most_countries)]
         if pick() < 0.35:
-            name = _ADJECTIVES[int(pick() * len(_ADJECTIVES))] + _animal(pick())
-            name += str(int(pick() * 100)) if pick() < 0.5 else ""
+            name = _ADJECTIVES[int(pick() * most_adjectives)] + ANIMALS[int(pick() * most_animals)]
+            if pick() < 0.5:
+                name += str(int(pick() * 100))
         else:
-            first, last = names[country]
             name = f"{first[int(pick() * len(first))]} {last[int(pick() * len(last))]}"
         yield Person(
-            id=f"player-{number}",
-            name=name,
-            country=country,
-            team=TEAMS[int(pick() * len(TEAMS))],
-            avatar=f"{_animal(pick()).lower()}-{int(pick() * 360)}",
+            f"player-{number}",
+            name,
+            country,
+            TEAMS[int(pick() * most_teams)],
+            f"{animals[int(pick() * most_animals)]}-{int(pick() * 360)}",
         )
-
-
-def _animal(share: float) -> str:
-    return ANIMALS[int(share * len(ANIMALS))]
 
 
 def _names(locale: str) -> tuple[list[str], list[str]]:

@@ -19,13 +19,13 @@ from django.utils import timezone
 
 from config.redis import get_redis
 from leaderboard import keys, pointer
-from leaderboard.bulk import insert_rows, storable_json, storable_time
+from leaderboard.bulk import insert_rows, large_cache, storable_json, storable_time
 from leaderboard.engine import RedisLeaderboard
 from leaderboard.engine.windows import period_at
 from leaderboard.models import Board, FinalStanding, Player, ScoreEvent, Season
 from leaderboard.replay import Ranking, Replay, standings
 from leaderboard.sample.catalogue import SampleBoard
-from leaderboard.sample.people import Person
+from leaderboard.sample.people import DETAILS, Person
 from leaderboard.schedule import cron_line, last_boundary
 from leaderboard.selectors.history import forget_season_list
 from leaderboard.services import moderation
@@ -89,7 +89,7 @@ def seed_board(
     """Make the board and its players, with past seasons and a running one. SQL is committed last,
     so that a broken seeding leaves no board behind."""
     chance = random.Random(f"{seed}:{sample.slug}")  # noqa: S311 sample scores, the same for the same seed
-    with transaction.atomic():
+    with large_cache(), transaction.atomic():
         board = Board(slug=sample.slug, submitters=Board.Submitters.DEMO, **sample.values)
         board.full_clean()
         board.save()
@@ -308,7 +308,8 @@ class _Seeding:
             done += 1
             if done % 1000 == 0:
                 self.step(1000)
-            return [part for pair in by_id[player_id].details.items() for part in pair]
+            pairs = zip(DETAILS, by_id[player_id][1:], strict=True)
+            return [part for pair in pairs for part in pair]
 
         return flat
 

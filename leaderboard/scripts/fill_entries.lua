@@ -15,12 +15,28 @@ local rows = cmsgpack.unpack(ARGV[3])
 local any_hidden = call('EXISTS', base .. ':hidden') == 1
 -- What goes to each key, as it is given to ZADD or HSET.
 local shown, aside, stamps, ranks = {}, {}, {}, {}
-local by_group = {}
-for place = 1, groups and #groups or 0 do by_group[place] = {{}, {}} end
+local by_group, place_of = {}, {}
+for place = 1, groups and #groups or 0 do
+  by_group[place] = {{}, {}}
+  place_of[groups[place]] = place
+end
 
 local function put(list, first, second)
   list[#list + 1] = first
   list[#list + 1] = second
+end
+
+-- The values of the groups as the row gives them; false when it does not give them all.
+local function given_values(details)
+  local values = {}
+  for at = 1, #details, 2 do
+    local place = place_of[details[at]]
+    if place then values[place] = details[at + 1] end
+  end
+  for place = 1, #groups do
+    if not values[place] then return false end
+  end
+  return values
 end
 
 for _, row in ipairs(rows) do
@@ -36,7 +52,7 @@ for _, row in ipairs(rows) do
     put(shown, text, prefix .. id)
     if ranking == 100 then put(ranks, text, rank_key(text, prefix)) end
     if groups then
-      local values = group_values(id)
+      local values = given_values(details) or group_values(id)
       for place, value in ipairs(values) do
         if value and value ~= '' then
           local head = value .. '\0' .. sortable(score)
