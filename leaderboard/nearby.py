@@ -66,8 +66,14 @@ def forget(board: Board, player_id: str) -> bool:
     return bool(removed[0])
 
 
-def is_sharing(board: Board, player_id: str) -> bool:
-    return get_redis().zscore(keys.places_shared(board.key), player_id) is not None
+def place_of(board: Board, player_id: str) -> tuple[float, float] | None:
+    """Latitude and longitude that a player shares now, rounded."""
+    client = get_redis()
+    shared = client.zscore(keys.places_shared(board.key), player_id)
+    if shared is None or shared <= client.time()[0] - KEPT.total_seconds():
+        return None
+    found = client.geopos(keys.places(board.key), player_id)[0]
+    return None if found is None else (round(found[1], DECIMALS), round(found[0], DECIMALS))
 
 
 def find(

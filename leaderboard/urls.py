@@ -7,6 +7,7 @@ from leaderboard.views import board, console, history, home, nearby, notices, ow
 urlpatterns = [
     path("", home.home, name="home"),
     path("boards/<slug:slug>/", board.board_page, name="board"),
+    path("boards/<slug:slug>/scores/", board.board_scores, name="board_scores"),
     path("boards/<slug:slug>/players/<path:player_id>/", player.player_page, name="player"),
     path("boards/<slug:slug>/console/", console.console, name="console"),
     path("boards/<slug:slug>/nearby/", nearby.nearby_page, name="nearby"),

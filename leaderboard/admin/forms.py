@@ -30,8 +30,16 @@ class BoardForm(BoardModelForm):
         choices=Board.Group.choices,
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text=Board._meta.get_field("groups").help_text,
+        help_text=_(
+            "The board's page can be filtered by these, and players of one country or one team are "
+            "ranked among themselves. New boards have both; each costs some memory per player."
+        ),
     )
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        super().__init__(*args, **values)
+        if self.instance._state.adding:
+            self.initial["groups"] = list(Board.Group.values)
 
     class Meta:
         model = Board

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import random
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from itertools import repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -26,6 +27,8 @@ from leaderboard.models import Board, FinalStanding, Player, ScoreEvent, Season
 from leaderboard.replay import Ranking, Replay, standings
 from leaderboard.sample.catalogue import SampleBoard
 from leaderboard.sample.people import DETAILS, Person
+from leaderboard.sample.places import share_places
+from leaderboard.sample.ranks import Ranks
 from leaderboard.schedule import cron_line, last_boundary
 from leaderboard.selectors.history import forget_season_list
 from leaderboard.services import moderation
@@ -48,6 +51,7 @@ EVENT_FIELDS = (
     "operator",
     "score",
     "subscore",
+    "rank",
     "source",
     "idempotency_key",
     "data",
@@ -96,6 +100,7 @@ def seed_board(
         seeding = _Seeding(board, sample, people, chance, step)
         seeding.past_seasons()
         seeding.running_season()
+    share_places(board, people, chance)
     moderation.apply_everywhere_rules(board)
     forget_season_list(board.pk)
     return board
@@ -160,8 +165,8 @@ class _Seeding:
             )
             players = self.some_players()
             attempts = self.attempts(players, opens, closes, self.sample.attempts)
-            replay, scores = self.play(attempts)
-            self.log(number, attempts, scores)
+            replay, scores, ranks = self.play(attempts)
+            self.log(number, attempts, scores, ranks)
             rows = list(standings(replay.entries, self.ranking))
             details = {self.people[index].id: self.people[index].details for index in players}
             insert_rows(
@@ -206,7 +211,7 @@ class _Seeding:
         players = range(len(self.people))
         many = len(self.people) > MOST_WITH_HISTORY
         attempts = self.attempts(players, opens, self.now, 1 if many else self.sample.attempts)
-        replay, scores = self.play(attempts)
+        replay, scores, ranks = self.play(attempts)
         board = self.board
         get_redis().hset(
             keys.season_pointer(board.key),
@@ -221,7 +226,7 @@ class _Seeding:
         # Redis is filled while SQL stores log and players: the two do not wait for each other.
         with ThreadPoolExecutor(1) as filler:
             filling = filler.submit(self.fill, board.engine(number), replay)
-            self.log(number, attempts, scores)
+            self.log(number, attempts, scores, ranks)
             store_players(self.people, self.now)
             filling.result()
 
@@ -235,24 +240,35 @@ class _Seeding:
         among = range(min(len(self.people), MOST_OTHERS))
         return sorted(self.chance.sample(among, k=max(1, len(among) * 4 // 5)))
 
-    def play(self, attempts: Sequence[Attempt]) -> tuple[Replay, array[float]]:
-        """Submit in the order of time; the entries in the end, and the score after each attempt."""
+    def play(self, attempts: Sequence[Attempt]) -> tuple[Replay, array[float], array[int]]:
+        """Submit in the order of time; the entries in the end, and the score and the rank after
+        each attempt. Boards that are too large for a history have no ranks."""
         replay, scores, operator = self.replay(), array("d"), self.board.operator
+        ranks = array("q")
+        order = Ranks(self.ranking) if len(self.people) <= MOST_WITH_HISTORY else None
         windows = [(period.start, window) for period, window in self.windows.values()]
         for sequence, attempt in enumerate(attempts, self.sequence + 1):
             at, person, value, subscore = attempt
             one = (person.id, operator, value, subscore, at, sequence)
             scores.append(replay.score(*one))
+            if order is not None:
+                ranks.append(order.rank(person.id, replay.entries[person.id]))
             for start, window in windows:
                 if at >= start:
                     window.score(*one)
         self.sequence += len(attempts)
-        return replay, scores
+        return replay, scores, ranks
 
-    def log(self, season: int, attempts: Sequence[Attempt], scores: Sequence[float]) -> None:
+    def log(
+        self,
+        season: int,
+        attempts: Sequence[Attempt],
+        scores: Sequence[float],
+        ranks: Sequence[int],
+    ) -> None:
         """Write what `play` has just played."""
         first = self.sequence - len(attempts) + 1
-        insert_rows(ScoreEvent, EVENT_FIELDS, self.events(season, first, attempts, scores))
+        insert_rows(ScoreEvent, EVENT_FIELDS, self.events(season, first, attempts, scores, ranks))
 
     def attempts(
         self, players: Sequence[int], opens: datetime, end: datetime, most: int
@@ -275,10 +291,17 @@ class _Seeding:
         return found
 
     def events(
-        self, season: int, first: int, attempts: Sequence[Attempt], scores: Sequence[float]
+        self,
+        season: int,
+        first: int,
+        attempts: Sequence[Attempt],
+        scores: Sequence[float],
+        ranks: Sequence[int],
     ) -> Iterator[tuple[Any, ...]]:
         board_id, operator, step = self.board.pk, self.board.operator, self.step
-        for sequence, (attempt, score) in enumerate(zip(attempts, scores, strict=True), first):
+        places: Iterable[int | None] = ranks or repeat(None, len(attempts))
+        played = zip(attempts, scores, places, strict=True)
+        for sequence, (attempt, score, rank) in enumerate(played, first):
             at, person, value, subscore = attempt
             if sequence % 1000 == 0:
                 step(1000)
@@ -294,6 +317,7 @@ class _Seeding:
                 operator,
                 score,
                 subscore,
+                rank,
                 "seed",
                 "",
                 None,

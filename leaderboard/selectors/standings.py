@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
+from config.caching import cached
 from leaderboard import keys, notices
 from leaderboard.engine.board import Operations
 from leaderboard.engine.values import MOST_ID_BYTES
@@ -23,6 +24,7 @@ from sessions_app.calls import Batch, Call, Command, Steps, aperform, perform
 PER_PAGE = 50
 NEIGHBOURS = 5
 BINS = 24
+SPREAD_KEPT = 10  # seconds
 ONLINE_AT_ONCE = 200  # accounts online that are listed in the same round trip
 MOST_GUESSES = 4  # a pointer that moves this often under one read is being moved by a bug
 
@@ -132,6 +134,23 @@ def _board_page(
         _season_seen[board.slug] = pointer.number
     mine, unread = (rest.pop(0), rest.pop(0)) if player_id is not None else (None, 0)
     return Standings(pointer, sequence, updated_at, page, mine, unread, *rest)
+
+
+def spread(
+    board: Board, *, window: str = "", player_id: str | None = None
+) -> tuple[list[dict[str, Any]], float | None]:
+    """How many scores lie in each of equal steps, at most `SPREAD_KEPT` seconds old and counted
+    once for all who ask; and this player's own score."""
+    season = season_seen(board)
+    view = board_view(board, season, window)
+
+    def count() -> list[dict[str, Any]]:
+        (found,) = perform(together([view._distribution_operation(BINS)]))
+        return list(found)
+
+    bins = cached(f"spread:{board.slug}:{season}:{window}", SPREAD_KEPT, count)
+    found = perform(_ranks(board, [player_id], window)) if player_id is not None else {}
+    return bins, found[player_id]["score"] if player_id in found else None
 
 
 async def aranks(

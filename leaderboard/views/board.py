@@ -135,6 +135,7 @@ def _context(
         online = frozenset(presence.online_among(accounts.values()))
     url = reverse("board", args=[board.slug])
     live_url = reverse("live_board", args=[board.slug])
+    scores_url = reverse("board_scores", args=[board.slug])
     return {
         "board": board,
         "window": window,
@@ -146,7 +147,10 @@ def _context(
         ],
         "me": me or "",
         "mine": _place(board, found.mine) if found.mine else None,
-        "distribution": _distribution(board, found),
+        "distribution": _distribution(
+            board, found.distribution, found.mine.entry["score"] if found.mine else None
+        ),
+        "scores_url": f"{scores_url}?window={window}" if window else scores_url,
         "unread_notices": found.unread_notices,  # asked together with the rest, not by itself
         "season": found.pointer,
         "season_name": season_name(board, found.pointer),
@@ -189,11 +193,22 @@ def _filters(request: HttpRequest, board: Board) -> list[Filter]:
     return found
 
 
-def _distribution(board: Board, found: Standings) -> SafeString | str:
-    bins = found.distribution
-    if found.page.size < 2 or not bins:
+@require_safe
+def board_scores(request: HttpRequest, slug: str) -> HttpResponse:
+    """How the scores are spread now, for pages that stay open."""
+    board = find_board(request, slug)
+    window = request.GET.get("window", "")
+    if window and window not in board.windows:
+        raise Http404(f"{board.name} keeps no window {window!r}.")
+    bins, mine = standings.spread(board, window=window, player_id=people.player_id_of(request.user))
+    url = request.get_full_path()
+    context = {"distribution": _distribution(board, bins, mine), "scores_url": url}
+    return render(request, "leaderboard/board_scores.html", context)
+
+
+def _distribution(board: Board, bins: list[dict[str, Any]], mine: float | None) -> SafeString | str:
+    if sum(one["count"] for one in bins) < 2:
         return ""
-    mine = found.mine.entry["score"] if found.mine else None
     own = next(
         (n for n, one in enumerate(bins) if mine is not None and one["low"] <= mine <= one["high"]),
         None,

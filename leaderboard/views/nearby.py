@@ -27,6 +27,7 @@ from ratelimit.decorators import limit
 from sessions_app.flags import flag_required
 
 LIMIT = 50
+DEFAULT_RADIUS = 50  # km
 
 
 class PlaceForm(forms.Form):
@@ -61,7 +62,11 @@ def nearby_page(request: HttpRequest, slug: str) -> HttpResponse:
     board = find_board(request, slug)
     if request.method == "POST":
         return _share(request, board)
-    form = PlaceForm(request.GET if "lat" in request.GET else None)
+    me = player_id_of(request.user)
+    own = nearby.place_of(board, me) if me is not None else None
+    # Who shares a place looks around it, until another is asked for.
+    asked = request.GET if "lat" in request.GET or own is None else _around(own)
+    form = PlaceForm(asked if "lat" in asked else None)
     lines: list[NearbyLine] | None = None
     if form.is_bound and form.is_valid():
         place = form.cleaned_data
@@ -69,19 +74,22 @@ def nearby_page(request: HttpRequest, slug: str) -> HttpResponse:
             board,
             place["lat"],
             place["lon"],
-            radius=place["radius"] or 50,
+            radius=place["radius"] or DEFAULT_RADIUS,
             by=place["by"] or "distance",
             limit=LIMIT,
         )
         lines = [_line(board, one) for one in found]
-    me = player_id_of(request.user)
     context = {
         "board": board,
         "form": form,
         "lines": lines,
-        "sharing": me is not None and nearby.is_sharing(board, me),
+        "sharing": own is not None,
     }
     return render(request, "leaderboard/nearby.html", context)
+
+
+def _around(place: tuple[float, float]) -> dict[str, float]:
+    return {"lat": place[0], "lon": place[1], "radius": DEFAULT_RADIUS}
 
 
 def _share(request: HttpRequest, board: Board) -> HttpResponse:

@@ -1,8 +1,8 @@
-// A board that moves: one event stream per page. Its markup: templates/leaderboard/board_section.html.
+// A board that moves: one event stream per page. Markup: leaderboard/board_section.html.
 
 const GLIDE = { duration: 550, easing: "cubic-bezier(.2,.8,.2,1)" };
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
-/** Ranks when the page was opened, for the movement column. @type {Map<string, number>} */
+/** Ranks when the page was opened. @type {Map<string, number>} */
 const opened = new Map();
 /** @type {EventSource | undefined} */
 let stream;
@@ -26,13 +26,13 @@ function show(state) {
   text.textContent = status.dataset[`${state}Text`] || "";
 }
 
-/** Tell screen readers, at most every five seconds: the last one wins. @param {string} text */
+/** Tell screen readers, at most every 5 s. @param {string} text */
 function say(text) {
   clearTimeout(saying);
   saying = setTimeout(() => { for (const region of all("[data-say]")) region.textContent = text; }, 5000);
 }
 
-/** Let htmx ask again, not too often, and never miss the last change. @param {string} name */
+/** Let htmx ask again, not too often. @param {string} name */
 function soon(name) {
   waiting[name] ||= setTimeout(() => {
     waiting[name] = 0;
@@ -101,7 +101,7 @@ function apply(update) {
       say((section()?.dataset.leads || "").replace("%s", first.dataset.name || ""));
     }
   }
-  // A row that was redrawn or moved has lost the focus.
+  // A redrawn row has lost the focus.
   if (focused) rows.get(focused.dataset.id || "")?.querySelector("a")?.focus({ preventScroll: true });
   for (const size of all("[data-size]")) size.textContent = update.size || size.textContent;
   for (const time of all("time[data-updated]")) time.setAttribute("datetime", update.at || "");
@@ -111,7 +111,10 @@ function apply(update) {
     const from = before.get(row);
     const shift = from === undefined ? 0 : from - row.getBoundingClientRect().top;
     if (from === undefined) row.animate([{ opacity: 0 }, { opacity: 1 }], GLIDE);
-    else if (shift) row.animate([{ transform: `translateY(${shift}px)` }, { transform: "none" }], GLIDE);
+    else if (shift) {
+      const zIndex = shift > 0 ? 2 : 1; // who rises passes above
+      row.animate([{ transform: `translateY(${shift}px)`, zIndex }, { transform: "none", zIndex }], GLIDE);
+    }
   }
 }
 
@@ -122,7 +125,7 @@ const on = {
     else soon("board:changed");
   },
   presence({ watching }) {
-    for (const count of all("[data-watching]")) count.textContent = watching;
+    for (const count of all("[data-watching]")) count.textContent = watching.toLocaleString(document.documentElement.lang);
   },
   me({ text }) {
     say(text);
@@ -146,7 +149,7 @@ function connect() {
   source.onopen = () => show("live");
   source.onerror = () => {
     show("lost");
-    // The browser tries again by itself, unless the server refused.
+    // The browser tries again, unless refused.
     if (source !== stream || source.readyState !== EventSource.CLOSED) return;
     setTimeout(connect, 1000 + 9000 * Math.random());
   };
@@ -162,7 +165,7 @@ function remember() {
   for (const row of all("[data-rows] [data-id]")) place(row, Number(row.dataset.rank));
 }
 
-// Another view of the board may have another stream.
+// Another view may have another stream.
 let address = section()?.dataset.live;
 document.addEventListener("htmx:afterSettle", () => {
   const now = section()?.dataset.live;

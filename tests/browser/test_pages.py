@@ -94,6 +94,40 @@ def test_nothing_is_wider_than_a_phone(person: People) -> None:
     assert too_wide == []
 
 
+def test_a_phone_shows_the_first_rows_at_once(person: People) -> None:
+    for username in (None, "ada"):
+        page = person(username, **PHONE).open("/boards/arena/")
+        third = page.locator("[data-rows] tr").nth(2).bounding_box()
+        assert third["y"] + third["height"] < PHONE["viewport"]["height"]
+
+
+def test_past_seasons_fit_a_phone(person: People) -> None:
+    page = person(**PHONE).open("/boards/past/seasons/")
+    box = "document.querySelector('.table-box')"
+    assert page.evaluate(f"{box}.scrollWidth <= {box}.clientWidth")
+    assert page.locator("td[data-label]").count() == 5
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr"])
+def test_axe_finds_nothing_in_other_languages(person: People, axe: str, language: str) -> None:
+    one = person(locale=language, reduced_motion="reduce", **WIDE)
+    found = []
+    for path in PUBLIC:
+        page = one.open(path)
+        assert page.locator("html").get_attribute("lang") == language
+        found += problems(page, axe)
+    assert found == []
+
+
+def test_the_language_switch_reaches_the_stream(person: People, server: Server) -> None:
+    page = person().open("/boards/arena/")
+    page.click("footer >> text=Deutsch")
+    page.wait_for_selector('html[lang="de"]')
+    page.wait_for_selector('[data-status="live"]')
+    server.engine().upsert_user("p47", 97000)
+    page.wait_for_selector('[data-id="p47"] .score:text-is("97.000")')
+
+
 def test_it_works_without_script(person: People) -> None:
     one = person(java_script_enabled=False)
     page = one.open("/boards/arena/")

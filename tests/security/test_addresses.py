@@ -20,6 +20,7 @@ from tests.leaderboard.boards import open_board, submit
 PAGES = {
     "": ("GET", 200, 200, None),
     "boards/<slug:slug>/": ("GET", 200, 200, 404),
+    "boards/<slug:slug>/scores/": ("GET", 200, 200, 404),
     "boards/<slug:slug>/players/<path:player_id>/": ("GET", 200, 200, 404),
     "boards/<slug:slug>/console/": ("GET", 403, 403, 404),
     "boards/<slug:slug>/nearby/": ("GET", 404, 404, 404),  # behind its flag

@@ -137,6 +137,7 @@ class Command(BaseCommand):
         password = settings.VAR_DIR / "demo_password"
         if password.is_file():
             lines.append(f"Sign in as admin with the password {password.read_text().strip()}")
+            lines.append("On the sample boards the administrator plays as Robin Keeper.")
             lines.append("Open a board: the sample players score while you watch.")
         if logs == "files":
             lines.append("Logs are in var/log/.")

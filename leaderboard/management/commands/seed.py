@@ -99,7 +99,9 @@ class Command(LeaderboardCommand):
         path.parent.mkdir(parents=True, exist_ok=True)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(password + "\n")
-        self.tell(quiet, f"Sign in as admin with the password {password}")
+        self.tell(
+            quiet, f"Sign in as admin with the password {password} (on the boards: {ADMIN.name})"
+        )
         # A trial shows everything there is; elsewhere these wait for somebody to switch them on.
         Flag.objects.filter(state=Flag.State.OFF).update(state=Flag.State.ON)
         flags.publish()

@@ -25,7 +25,7 @@ call_command("migrate", verbosity=0)
 from leaderboard import services
 from leaderboard.models import ApiKey
 services.create_board(actor=services.Actor("test"), slug="neon-drift", name="Neon Drift")
-print(ApiKey.make("docs", ["read", "submit"], all_boards=True)[1])
+print(ApiKey.make("docs", ["read", "submit", "moderate"], all_boards=True)[1])
 """
 
 
@@ -91,7 +91,7 @@ def test_the_snippets_work_as_they_stand(environment):
         assert set(shown) == set(answer)
         assert json.loads(run(environment, "sh", "-c", around))["entries"][0]["player"] == "ada"
     output = run(environment, sys.executable, "-c", "\n".join(snippets("python")))
-    assert output.splitlines() == ["lin is at rank 1", "1000 accepted, 0 refused"]
+    assert output.splitlines() == ["lin is at rank 1", "100 accepted, 0 refused", "100 removed"]
     node = shutil.which("node")
     if node:
         program = "\n".join(snippets("js"))

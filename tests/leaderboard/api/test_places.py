@@ -105,7 +105,7 @@ def test_old_places_are_neither_shown_nor_kept(api, placed):
 def test_a_place_that_is_none_is_refused(api, board, body, field):
     answer = api.call("PUT", "boards/cup/players/ada/location", json=body)
     assert (answer.status_code, answer.json()["field"]) == (422, field)
-    assert not nearby.is_sharing(board, "ada")
+    assert nearby.place_of(board, "ada") is None
 
 
 @pytest.mark.parametrize(
