@@ -13,6 +13,7 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -71,49 +72,68 @@ EVENT_FIELDS = (
 _bury = scripts.load(Path(__file__).parent / "scripts", "bury_event")
 
 
-@dataclass(frozen=True, slots=True)
+class News(msgspec.Struct, frozen=True):
+    """What a script told of one change; `telling.lua` and its users write it."""
+
+    op: str
+    seq: int
+    at: int  # microseconds
+    id: str | None = None
+    season: int | None = None
+    source: str = ""
+    operator: str = ""
+    value: float | None = None
+    score: float | None = None
+    subscore: float | None = None
+    given_subscore: float | None = None
+    rank: int | None = None
+    previous_rank: int | None = None
+    key: str = ""
+    details: dict[str, str] | None = None
+    trimmed: list[str] | None = None
+    limit: int | None = None
+
+
+_decode_news = msgspec.json.Decoder(News).decode
+
+
+@dataclass(frozen=True)
 class Event:
-    """One entry of a stream, read."""
+    """One entry of a stream."""
 
     stream_id: str
     raw: dict[bytes, bytes]
 
-    def text(self, name: bytes) -> str:
-        return storable(self.raw.get(name, b"").decode())
+    @cached_property
+    def news(self) -> News:
+        return _decode_news(self.raw[b"event"])
 
-    def number(self, name: bytes) -> float | None:
-        value = self.raw.get(name, b"")
-        return float(value) if value else None
-
-    def whole(self, name: bytes) -> int | None:
-        value = self.raw.get(name, b"")
-        return int(value) if value else None
-
-    def details(self) -> dict[str, str]:
-        value = self.raw.get(b"details", b"")
-        return msgspec.json.decode(value, type=dict[str, str]) if value else {}
+    @property
+    def player_id(self) -> str:
+        return storable(self.news.id or "")
 
     def row(self, board_id: int) -> tuple[Any, ...]:
+        news = self.news
         data = {
-            name: msgspec.json.decode(self.raw[name.encode()])
+            name: value
             for name in ("details", "trimmed", "given_subscore", "limit")
-            if self.raw.get(name.encode())
+            if (value := getattr(news, name)) is not None
         }
         return (
             board_id,
-            self.whole(b"season") or 0,
-            int(self.raw[b"seq"]),
+            news.season or 0,
+            news.seq,
             self.stream_id,
-            int(self.raw[b"at"]),
-            self.text(b"type"),
-            self.text(b"id"),
-            self.number(b"value"),
-            self.text(b"operator"),
-            self.number(b"score"),
-            self.number(b"subscore"),
-            self.whole(b"rank"),
-            self.text(b"source")[:64],
-            self.text(b"key"),
+            news.at,
+            news.op,
+            self.player_id,
+            news.value,
+            news.operator,
+            news.score,
+            news.subscore,
+            news.rank,
+            storable(news.source)[:64],
+            storable(news.key),
             storable_json(data) if data else None,
         )
 
@@ -254,9 +274,9 @@ def store_batch(board: Board, events: Sequence[Event]) -> None:
     now = storable_time(timezone.now())
     players: dict[str, tuple[Any, ...]] = {}
     for event in events:
-        player_id = event.text(b"id")
+        player_id = event.player_id
         if player_id:
-            name = storable(event.details().get("name", ""))[:60]
+            name = storable((event.news.details or {}).get("name", ""))[:60]
             if name or player_id not in players:
                 players[player_id] = (player_id, name, "", "", "", "", "shown", now)
     with transaction.atomic():

@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 
 from leaderboard.engine import LeaderboardError, Submission
 from leaderboard.engine.rules import OPERATORS
-from leaderboard.engine.values import checked_id, checked_number, flat_details
+from leaderboard.engine.values import checked_number, checked_printable_id, flat_details
 from leaderboard.models import Board, Season
 from leaderboard.selectors.history import masked_players, season_standings
 
@@ -192,7 +192,7 @@ def _submission(row: dict[str, Any], board: Board) -> Submission:
         subscore = checked_number(subscore, "subscore")
     details = _details(row)
     flat_details(details, tuple(board.groups))
-    return Submission(checked_id(player_id), score, operator, subscore, details or None)
+    return Submission(checked_printable_id(player_id), score, operator, subscore, details or None)
 
 
 def _filled(value: Any) -> Any:

@@ -102,8 +102,8 @@ def sequence(board: str) -> str:
 
 
 def events(board: str) -> str:
-    """stream: accepted writes, capped; TTL none, the worker moves them to SQL; written by the
-    engine.
+    """stream: accepted writes as JSON in the field `event`, capped; TTL none, the worker moves
+    them to SQL; written by the engine.
     """
     return f"{board}:events"
 

@@ -13,7 +13,7 @@ from config import scripts
 from config.redis import get_redis
 from leaderboard import keys
 from leaderboard.engine import LeaderboardError
-from leaderboard.engine.values import checked_id
+from leaderboard.engine.values import checked_printable_id
 from leaderboard.models import Board
 
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -53,7 +53,7 @@ def share(board: Board, player_id: str, lat: float, lon: float) -> Place:
     _check(lat, lon)
     lat, lon = round(lat, DECIMALS), round(lon, DECIMALS)
     kept = int(KEPT.total_seconds())
-    now = SHARE(get_redis(), _places(board), [lon, lat, checked_id(player_id), kept])
+    now = SHARE(get_redis(), _places(board), [lon, lat, checked_printable_id(player_id), kept])
     return Place(player_id, lat, lon, datetime.fromtimestamp(now + kept, UTC))
 
 
@@ -61,7 +61,7 @@ def forget(board: Board, player_id: str) -> bool:
     """Delete a player's place at once; whether there was one."""
     with get_redis().pipeline(transaction=True) as pipe:
         for key in _places(board):
-            pipe.zrem(key, checked_id(player_id))
+            pipe.zrem(key, checked_printable_id(player_id))
         removed = pipe.execute()
     return bool(removed[0])
 

@@ -49,10 +49,10 @@ def _movers(events: Sequence[Event]) -> list[tuple[str, int | None]]:
     since = (time.time() - FRESH) * 1_000_000
     movers: dict[str, tuple[int, int | None]] = {}
     for event in events:
-        rank, previous = event.whole(b"rank"), event.whole(b"previous_rank")
-        if rank is None or int(event.raw[b"at"]) < since:
+        rank, previous = event.news.rank, event.news.previous_rank
+        if rank is None or event.news.at < since:
             continue
-        player_id = event.text(b"id")
+        player_id = event.player_id
         if player_id in movers:
             previous = movers[player_id][1]  # where the player stood before the first of them
         if previous is None or rank < previous:

@@ -18,6 +18,7 @@ from config.scripts import Script, load
 from leaderboard import keys
 from leaderboard.engine.errors import LeaderboardError
 from leaderboard.engine.rules import checked_limit, rules_from
+from leaderboard.engine.values import checked_id, checked_printable_id
 from leaderboard.engine.windows import ALL_TIME, Period, period_at, period_named, periods_since
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
@@ -66,6 +67,7 @@ class Board:
         self.key = key
         self.max_entries = checked_limit(max_entries)
         self.rules = rules_from(rules)
+        self.checked_id = checked_printable_id if self.rules.printable_ids else checked_id
         season = self.rules.season
         self.entries_key = key if season is None else keys.season_entries(key, season)
         # Only a view on a window or a past season has these.

@@ -17,7 +17,7 @@ from leaderboard.engine.reads import Entry, ReadOperations
 from leaderboard.engine.seasons import FilledRow, SeasonOperations
 from leaderboard.engine.sending import send
 from leaderboard.engine.unions import UnionOperations
-from leaderboard.engine.values import Details, checked_id
+from leaderboard.engine.values import Details
 from leaderboard.engine.writes import Result, Row, WriteOperations
 
 SCAN_BATCH = 1000
@@ -214,7 +214,7 @@ class RedisLeaderboard(Operations):
 
     def get_user_metadata(self, user_id: str) -> dict[str, str]:
         """A player's details."""
-        found = self.redis.hgetall(keys.user(self.key, checked_id(user_id)))
+        found = self.redis.hgetall(keys.user(self.key, self.checked_id(user_id)))
         return {text(name): text(value) for name, value in found.items()}
 
     def get_size(self) -> int:
@@ -376,7 +376,7 @@ class AsyncRedisLeaderboard(Operations):
         return await self._run(self._union_operation(others, how, ttl))
 
     async def get_user_metadata(self, user_id: str) -> dict[str, str]:
-        found = await self.redis.hgetall(keys.user(self.key, checked_id(user_id)))
+        found = await self.redis.hgetall(keys.user(self.key, self.checked_id(user_id)))
         return {text(name): text(value) for name, value in found.items()}
 
     async def get_size(self) -> int:

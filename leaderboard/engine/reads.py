@@ -14,7 +14,6 @@ from leaderboard.engine.values import (
     MOST_ROWS,
     checked_count,
     checked_group,
-    checked_id,
     checked_number,
     checked_offset,
 )
@@ -39,7 +38,7 @@ class ReadOperations(Board):
         return self._page("rank", checked_count(count, "count"), rank)
 
     def _around_user_operation(self, user_id: str, count: int) -> Operation[list[Entry]]:
-        return self._page("user", checked_count(count, "count"), checked_id(user_id))
+        return self._page("user", checked_count(count, "count"), self.checked_id(user_id))
 
     def _score_range_operation(
         self, low: float | None, high: float | None, offset: int, count: int
@@ -77,7 +76,7 @@ class ReadOperations(Board):
         ]
 
     def _players_operation(self, user_ids: Iterable[str]) -> Operation[dict[str, Any]]:
-        ids = list(dict.fromkeys(checked_id(user_id) for user_id in user_ids))
+        ids = list(dict.fromkeys(self.checked_id(user_id) for user_id in user_ids))
         if len(ids) > MOST_ROWS:
             raise LeaderboardError(
                 f"At most {MOST_ROWS} players at once.", code="too_large", field="user_ids"
@@ -106,11 +105,11 @@ class ReadOperations(Board):
         return entries
 
     def _entry_operation(self, user_id: str) -> Operation[Entry | None]:
-        _, places, _, columns = yield from self._players([checked_id(user_id)], "d")
+        _, places, _, columns = yield from self._players([self.checked_id(user_id)], "d")
         return self._entries(columns, places[0] - 1)[0] if columns else None
 
     def _rank_operation(self, user_id: str) -> Operation[int | None]:
-        _, places, _, columns = yield from self._players([checked_id(user_id)], "n")
+        _, places, _, columns = yield from self._players([self.checked_id(user_id)], "n")
         if not columns:
             return None
         rank: int = places[0] if self.rules.ranking == "ordinal" else columns[3]
@@ -118,7 +117,7 @@ class ReadOperations(Board):
 
     def _ahead_operation(self, user_id: str) -> Operation[tuple[int, int] | None]:
         """How many have a better score, and how many there are; None for an unknown player."""
-        size, _, better, columns = yield from self._players([checked_id(user_id)], "b")
+        size, _, better, columns = yield from self._players([self.checked_id(user_id)], "b")
         return (better[0], size) if columns else None
 
     def _percentile_operation(self, user_id: str) -> Operation[float | None]:

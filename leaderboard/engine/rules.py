@@ -33,6 +33,7 @@ class Rules:
     season written to and read; a write is refused when it is not the open one. `events` keeps the
     last `event_cap` accepted writes in a stream, `notices` publishes each. With `durability`
     `replicated`, a write returns only when a replica has it too (`NotReplicatedError` otherwise).
+    `printable_ids` refuses control characters in ids, which break addresses, lines and SQL.
     """
 
     order: str = "desc"
@@ -52,6 +53,7 @@ class Rules:
     event_cap: int = 100_000
     notices: bool = False
     durability: str = "primary"
+    printable_ids: bool = False
     flags: str = field(init=False, repr=False, compare=False)
     zone: ZoneInfo = field(init=False, repr=False, compare=False)
 

@@ -10,7 +10,7 @@ from redis.exceptions import NoScriptError, ResponseError
 
 from leaderboard.engine.base import Call, script
 from leaderboard.engine.board import Operations
-from leaderboard.engine.values import checked_count, checked_id, checked_offset
+from leaderboard.engine.values import checked_count, checked_offset, checked_printable_id
 
 PAGES = script("read_pages")
 
@@ -28,12 +28,12 @@ def page(offset: int, count: int) -> Wanted:
 
 
 def around(user_id: str, count: int) -> Wanted:
-    return Wanted("user", checked_count(count, "count"), checked_id(user_id))
+    return Wanted("user", checked_count(count, "count"), checked_printable_id(user_id))
 
 
 def player(user_id: str, count: int) -> Wanted:
     """As `around`, and how many have a better score."""
-    return Wanted("player", checked_count(count, "count"), checked_id(user_id))
+    return Wanted("player", checked_count(count, "count"), checked_printable_id(user_id))
 
 
 class Row(msgspec.Struct, gc=False):

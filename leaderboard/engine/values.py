@@ -53,6 +53,11 @@ def checked_id(user_id: object) -> str:
         )
     if not text.isascii():
         _byte_length(text, "user_id")
+    return text
+
+
+def checked_printable_id(user_id: object) -> str:
+    text = checked_id(user_id)
     if not text.isprintable() and _CONTROLS.search(text):
         raise LeaderboardError(
             "The id of a player cannot have control characters.", code="invalid_id", field="user_id"

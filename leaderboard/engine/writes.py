@@ -17,7 +17,6 @@ from leaderboard.engine.values import (
     MOST_ROWS,
     Details,
     Submission,
-    checked_id,
     checked_key,
     checked_number,
     flat_details,
@@ -51,7 +50,7 @@ class WriteOperations(Board):
         idempotency_key: str | None,
         source: str,
     ) -> Operation[Result]:
-        user_id = checked_id(user_id)
+        user_id = self.checked_id(user_id)
         key = "" if idempotency_key is None else checked_key(idempotency_key)
         row = self._row(user_id, score, operator, subscore, metadata, key, source)
         # As `_write`, but in one generator: half of the time of a submission is Python's.
@@ -64,7 +63,7 @@ class WriteOperations(Board):
     def _details_operation(
         self, user_id: str, metadata: Details, source: str
     ) -> Operation[Result | None]:
-        user_id = checked_id(user_id)
+        user_id = self.checked_id(user_id)
         flat = flat_details(metadata, self.rules.groups)
         row = [user_id, "", f"D{len(flat) // 2}", "", "", source, *flat]
         try:
@@ -83,7 +82,7 @@ class WriteOperations(Board):
         for number, row in enumerate(rows):
             try:
                 one = row if isinstance(row, Submission) else _submission(row)
-                user_id = checked_id(one.user_id)
+                user_id = self.checked_id(one.user_id)
                 key = checked_key(one.idempotency_key)
                 flat = self._row(
                     user_id, one.score, one.operator, one.subscore, one.metadata, key, one.source
@@ -236,14 +235,14 @@ class WriteOperations(Board):
     def _delete_operation(self, user_id: str, source: str) -> Operation[bool]:
         self._check_writable()
         names, extra = self._keys_ever()
-        args = [self._head, extra, checked_id(user_id), source]
+        args = [self._head, extra, self.checked_id(user_id), source]
         reply = yield Call(REMOVE, names, args, True)
         return bool(reply)
 
     def _hide_operation(self, user_id: str, what: str, source: str) -> Operation[bool]:
         self._check_writable()
         names, extra = self._keys_ever()
-        args = [self._head, extra, checked_id(user_id), source, what]
+        args = [self._head, extra, self.checked_id(user_id), source, what]
         reply = yield Call(HIDE, names, args, True)
         return bool(reply)
 
@@ -273,7 +272,7 @@ class WriteOperations(Board):
     def _loaded_row(self, row: Mapping[str, Any]) -> list[Any]:
         flat = flat_details(row.get("metadata"), self.rules.groups)
         return [
-            checked_id(row["user_id"]),
+            self.checked_id(row["user_id"]),
             repr(checked_number(row["score"])),
             repr(checked_number(row.get("subscore") or 0.0, "subscore")),
             int(row.get("at") or 0),

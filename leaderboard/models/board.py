@@ -324,6 +324,7 @@ class Board(models.Model):
             "event_cap": NEVER_TRIMMED,
             "notices": True,
             "durability": self.durability,
+            "printable_ids": True,
         }
 
     def engine(self, season: int | None = None) -> RedisLeaderboard:

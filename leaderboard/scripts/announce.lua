@@ -1,23 +1,18 @@
--- The event and the notice of a change that is not a score; needs `places`.
+-- Tell of a change that is not a score; needs `places`.
 --
--- ARGV[1] rules, further characters: 5 events (0/1), 6 notices (0/1)
+-- include telling
 local function announce(what, id, source, rank, previous_rank, trimmed)
-  local events, notices = string.byte(ARGV[1], 5, 6)
-  if not stamped and events ~= 49 and notices ~= 49 then return false end
+  if not stamped and not events and not notices then return false end
   local sequence = call('INCR', base .. ':seq')
+  if not events and not notices then return sequence end
   local time = call('TIME')
-  local now = string.format('%.0f', time[1] * 1000000 + time[2])
-  if events == 49 then
-    call('XADD', base .. ':events', 'MAXLEN', '~', extra.cap, '*', 'type', what, 'id', id,
-      'seq', sequence, 'at', now, 'season', extra.season or '', 'source', source,
-      'limit', what == 'limit' and limit or '',
-      'trimmed', trimmed and #trimmed > 0 and cjson.encode(trimmed) or '')
-  end
-  if notices == 49 then
-    call('SPUBLISH', base .. ':live', string.format(
-      '{"seq":%d,"at":%s,"op":"%s","id":%s,"score":null,"rank":%s,"previous_rank":%s,"season":%s}',
-      sequence, now, what, id == '' and 'null' or cjson.encode(id), rank or 'null',
-      previous_rank or 'null', extra.season or 'null'))
-  end
+  local news = string.format(
+    '{"op":"%s","id":%s,"seq":%d,"at":%.0f,"season":%s,"source":%s,"score":null,"rank":%s,'
+      .. '"previous_rank":%s',
+    what, id == '' and 'null' or quoted(id), sequence, time[1] * 1000000 + time[2],
+    extra.season or 'null', quoted(source), rank or 'null', previous_rank or 'null')
+  if what == 'limit' then news = news .. ',"limit":' .. limit end
+  if trimmed and #trimmed > 0 then news = news .. ',"trimmed":' .. cjson.encode(trimmed) end
+  tell(news .. '}')
   return sequence
 end

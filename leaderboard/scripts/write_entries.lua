@@ -16,8 +16,9 @@
 -- include ranks
 -- include places
 -- include rows
-local events, notices, mode, wants_details = string.byte(ARGV[1], 5, 8)
-events, notices, wants_details = events == 49, notices == 49, wants_details == 49
+-- include telling
+local mode, wants_details = string.byte(ARGV[1], 7, 8)
+wants_details = wants_details == 49
 local numbered = stamped or events or notices
 local last = #KEYS
 local DAY = 86400
@@ -158,7 +159,7 @@ local function write(at, pending)
   local member, text = prefixes[2] .. id, scores[2]
   local previous_rank = text and not out and rank_of(KEYS[2], member, text)
   local sequence = numbered and call('INCR', base .. ':seq')
-  local news = '' -- the details that changed, for the event
+  local news -- the details that changed, for the event
   if events and not same then
     news = {}
     for place = first, first + 2 * count - 1, 2 do news[ARGV[place]] = ARGV[place + 1] end
@@ -213,35 +214,23 @@ local function write(at, pending)
       rank = rank_of(KEYS[2], member, text)
     end
   end
-  local season = extra.season
-  if events then
+  if events or notices then
     local name = operator == 's' and 'set' or operator == 'b' and 'best'
       or operator == 'i' and 'sum' or ''
-    -- The same names in the same order, so that the stream stores them once; those that most
-    -- submissions have no value for come only when one has.
-    if with_sub or key ~= '' or news ~= '' or trimmed or operator == 'd' then
-      call('XADD', base .. ':events', 'MAXLEN', '~', extra.cap, '*',
-        'type', operator == 'd' and 'details' or 'score', 'id', id, 'seq', sequence, 'at', now_text,
-        'season', season or '', 'source', source, 'operator', name,
-        'value', ARGV[at + 1], 'score', score and number_text(score) or '',
-        'previous', scores[2] or '', 'rank', rank or '', 'previous_rank', previous_rank or '',
-        'subscore', with_sub and number_text(subscore) or '',
-        'given_subscore', given_sub and number_text(given_sub) or '', 'key', key, 'details', news,
-        'trimmed', trimmed and #trimmed > 0 and cjson.encode(trimmed) or '')
-    else
-      call('XADD', base .. ':events', 'MAXLEN', '~', extra.cap, '*',
-        'type', 'score', 'id', id, 'seq', sequence, 'at', now_text, 'season', season or '',
-        'source', source, 'operator', name, 'value', ARGV[at + 1], 'score', text,
-        'previous', scores[2] or '', 'rank', rank or '', 'previous_rank', previous_rank or '')
+    local told = (operator == 'd' and '{"op":"details","id":' or '{"op":"score","id":')
+      .. quoted(id) .. ',"seq":' .. sequence .. ',"at":' .. now_text
+      .. ',"season":' .. (extra.season or 'null') .. ',"source":' .. quoted(source)
+      .. ',"operator":"' .. name .. '","value":' .. (value and ARGV[at + 1] or 'null')
+      .. ',"score":' .. (text or 'null') .. ',"previous":' .. (scores[2] or 'null')
+      .. ',"rank":' .. (rank or 'null') .. ',"previous_rank":' .. (previous_rank or 'null')
+    if with_sub then
+      told = told .. ',"subscore":' .. (text and number_text(subscore) or 'null')
+        .. ',"given_subscore":' .. (given_sub and number_text(given_sub) or 'null')
     end
-  end
-  if notices then
-    local quoted = string.find(id, '[%c"\\]') and cjson.encode(id) or '"' .. id .. '"'
-    call('SPUBLISH', base .. ':live', '{"seq":' .. sequence .. ',"at":' .. now_text
-      .. (operator == 'd' and ',"op":"details","id":' or ',"op":"score","id":') .. quoted
-      .. ',"score":' .. (text or 'null') .. ',"rank":' .. (rank or 'null')
-      .. ',"previous_rank":' .. (previous_rank or 'null') .. ',"season":' .. (season or 'null')
-      .. '}')
+    if key ~= '' then told = told .. ',"key":' .. quoted(key) end
+    if news then told = told .. ',"details":' .. news end
+    if trimmed and #trimmed > 0 then told = told .. ',"trimmed":' .. cjson.encode(trimmed) end
+    tell(told .. '}')
   end
   local answer = {
     0, rank, text, previous_rank, scores[2], changed and 1 or 0, sequence,

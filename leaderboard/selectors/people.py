@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.db.models import Q
 
 from leaderboard.engine import LeaderboardError
-from leaderboard.engine.values import checked_id
+from leaderboard.engine.values import checked_printable_id
 from leaderboard.models import Player
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def players_named(text: str) -> list[str]:
 def can_be_id(text: str) -> bool:
     """Whether a player could have this id; what comes from an address may be anything."""
     try:
-        checked_id(text)
+        checked_printable_id(text)
     except LeaderboardError:
         return False
     return True

@@ -93,7 +93,7 @@ def test_several_readers_share_the_work(board):
 
 def test_an_event_that_cannot_be_stored_goes_to_the_dead_letters(board, claim_at_once, caplog):
     submit(board, "ada", 1)
-    get_redis().xadd(keys.events(board.key), {"seq": "none", "type": "score"})
+    get_redis().xadd(keys.events(board.key), {"event": '{"op":"score","seq":"none"}'})
     submit(board, "bob", 1)
     with caplog.at_level(logging.WARNING):
         reader = store_all()
@@ -102,8 +102,8 @@ def test_an_event_that_cannot_be_stored_goes_to_the_dead_letters(board, claim_at
             reader.run_once()
     assert ScoreEvent.objects.count() == 2
     ((_, letter),) = get_redis().xrange(keys.dead_letters(board.key))
-    assert letter[b"seq"] == b"none"
-    assert letter[b"reason"].startswith(b"ValueError")
+    assert b'"none"' in letter[b"event"]
+    assert letter[b"reason"].startswith(b"ValidationError")
     assert consumer.lag(board) == 0
     assert not get_redis().exists(keys.failures(board.key))
     assert "dead letters" in caplog.text

@@ -1,5 +1,7 @@
 """The board played again in Python is the board that Redis has."""
 
+import json
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -40,14 +42,14 @@ def test_replay_and_engine_agree(redis_client, subscore, submissions, order, tie
         board.submit(player_id, value, operator=operator, subscore=second if subscore else None)
     replay = Replay(order, subscore)
     for _, fields in redis_client.xrange("leaderboard:{x}:events"):
-        given_sub = fields.get(b"given_subscore")
+        event = json.loads(fields[b"event"])
         replay.score(
-            fields[b"id"].decode(),
-            fields[b"operator"].decode(),
-            float(fields[b"value"]),
-            float(given_sub) if given_sub else None,
-            int(fields[b"at"]),
-            int(fields[b"seq"]),
+            event["id"],
+            event["operator"],
+            event["value"],
+            event.get("given_subscore"),
+            event["at"],
+            event["seq"],
         )
     played = [
         (position, rank, player_id, entry.score)

@@ -87,15 +87,14 @@ def replay(events):
     )
     numbers = []
     for _, fields in events:
-        event = {name.decode(): value.decode() for name, value in fields.items()}
-        numbers.append(int(event["seq"]))
-        if event["type"] == "score":
-            details = json.loads(event.get("details") or "null")
-            value = float(event["value"])
+        event = json.loads(fields[b"event"])
+        numbers.append(event["seq"])
+        if event["op"] == "score":
+            details, value = event.get("details"), event["value"]
             answer = model.submit(event["id"], value, event["operator"], None, details, None)
-            assert answer["score"] == float(event["score"])
+            assert answer["score"] == event["score"]
         else:
             action = {"remove": model.delete, "hide": model.hide, "unhide": model.unhide}
-            action[event["type"]](event["id"])
+            action[event["op"]](event["id"])
     assert numbers == list(range(1, len(numbers) + 1))
     return model

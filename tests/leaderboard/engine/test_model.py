@@ -15,7 +15,7 @@ from leaderboard.engine.errors import LeaderboardError, RowsRefusedError
 from tests.leaderboard.engine.model import Model
 
 KEY = "leaderboard:{model}"
-IDS = st.sampled_from(["a", "b", "c:d", "{e}", "é", "Z z", "🏆", "b0"])
+IDS = st.sampled_from(["a", "b", "c:d", "{e}", "é", "Z z", "🏆", "b\0\n\x7f"])
 SCORES = st.one_of(
     st.sampled_from([0.0, 1.0, 2.0, -1.0, 0.1, -0.0, 2.0**53, -(2.0**53), 1e300, 5e-324]),
     st.floats(allow_nan=False, allow_infinity=False, width=64, min_value=-1e15, max_value=1e15),

@@ -18,7 +18,6 @@ WRONG = {
     "no id": (lambda board: board.upsert_user(None, 1), "invalid_id"),
     "long id": (lambda board: board.upsert_user("é" * 129, 1), "id_too_long"),
     "half a character": (lambda board: board.upsert_user("\ud800", 1), "invalid_text"),
-    "control characters": (lambda board: board.upsert_user("a\0b", 1), "invalid_id"),
     "long id in a read": (lambda board: board.get_rank("x" * 257), "id_too_long"),
     "operator": (lambda board: board.submit("a", 1, operator="max"), "invalid_operator"),
     "subscore": (lambda board: board.submit("a", 1, subscore=1), "no_subscore"),
@@ -69,6 +68,20 @@ WRONG_RULES = {
     "max_entries": {"max_entries": 0},
     "colour": {"colour": "red"},
 }
+
+
+@pytest.mark.parametrize("user_id", ["a\0b", "line\nbreak", "\x7f"])
+def test_control_characters_are_refused_where_the_board_says_so(redis_client, user_id):
+    RedisLeaderboard(redis_client, KEY).upsert_user(user_id, 1)
+    board = RedisLeaderboard(redis_client, KEY, printable_ids=True)
+    for call in (
+        lambda: board.upsert_user(user_id, 1),
+        lambda: board.get_rank(user_id),
+        lambda: board.delete_user(user_id),
+    ):
+        with pytest.raises(LeaderboardError, match="control characters"):
+            call()
+    assert board.get_size() == 1
 
 
 @pytest.mark.parametrize("name", WRONG)

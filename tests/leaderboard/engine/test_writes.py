@@ -16,10 +16,7 @@ def text(value):
 
 
 def events(client, key=KEY):
-    return [
-        {text(name): text(value) for name, value in fields.items()}
-        for _, fields in client.xrange(f"{key}:events")
-    ]
+    return [json.loads(text(*fields.values())) for _, fields in client.xrange(f"{key}:events")]
 
 
 def everything(client):
@@ -204,30 +201,53 @@ def test_an_event_has_all_that_a_rebuild_needs(client):
     )
     board.submit("player", 5)
     first, second = events(client)
-    expected = {
-        "type": "score",
+    assert first.pop("at") > 1_700_000_000_000_000
+    assert first == {
+        "op": "score",
         "id": "player",
-        "seq": "1",
-        "season": "2",
+        "seq": 1,
+        "season": 2,
         "source": "api",
         "operator": "best",
-        "value": "7.0",
-        "score": "7",
-        "previous": "",
-        "subscore": "3",
+        "value": 7,
+        "score": 7,
+        "previous": None,
+        "rank": 1,
+        "previous_rank": None,
+        "subscore": 3,
+        "given_subscore": 3,
         "key": "k",
+        "details": {"name": "Ada"},
     }
-    assert {name: first[name] for name in expected} == expected
-    assert json.loads(first["details"]) == {"name": "Ada"}
-    assert int(first["at"]) > 1_700_000_000_000_000
-    assert (second["value"], second["score"], second["seq"]) == ("5.0", "7", "2")
+    assert (second["value"], second["score"], second["seq"]) == (5, 7, 2)
     board.hide("player")
     board.unhide("player")
     board.set_max_entries(5)
     board.delete_user("player")
     board.clear()
-    kinds = [one["type"] for one in events(client)[2:]]
+    kinds = [one["op"] for one in events(client)[2:]]
     assert kinds == ["hide", "unhide", "limit", "remove", "reset"]
+
+
+@pytest.mark.parametrize("rules", [{}, {"ties": "earliest", "windows": ("day",)}])
+def test_a_stream_that_is_something_else_stops_every_write(client, rules):
+    board = RedisLeaderboard(client, KEY, None, events=True, **rules)
+    board.upsert_user("player", 1)
+    client.delete(f"{KEY}:events")
+    client.set(f"{KEY}:events", "something else")
+    before = everything(client)
+    for write in (
+        lambda: board.submit("player", 2, metadata={"a": "b"}, idempotency_key="k"),
+        lambda: board.submit_many([{"user_id": "other", "score": 1}]),
+        lambda: board.update_details("player", {"a": "b"}),
+        lambda: board.delete_user("player"),
+        lambda: board.hide("player"),
+        lambda: board.set_max_entries(1),
+        board.clear,
+    ):
+        with pytest.raises(LeaderboardError, match="something else"):
+            write()
+        assert everything(client) == before
 
 
 def test_the_stream_is_capped(redis_client):
@@ -247,13 +267,17 @@ def test_a_notice_says_who_moved_where(redis_client):
     at = messages[0].pop("at")
     assert at > 1_700_000_000_000_000
     assert messages[0] == {
-        "seq": 1,
         "op": "score",
         "id": 'a"b',
+        "seq": 1,
+        "season": None,
+        "source": "",
+        "operator": "set",
+        "value": 5,
         "score": 5,
+        "previous": None,
         "rank": 1,
         "previous_rank": None,
-        "season": None,
     }
     assert (messages[1]["score"], messages[1]["rank"], messages[1]["seq"]) == (6.5, 1, 2)
 
