@@ -22,12 +22,14 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
+import hiredis
 import redis
 import redis.asyncio
 from django.conf import settings
 from django_redis import get_redis_connection
 from django_redis.client import DefaultClient
 from redis._parsers.base import BaseParser
+from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import ExponentialWithJitterBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -55,6 +57,23 @@ class CannotWriteError(redis.exceptions.ResponseError):
 
 # redis-py knows no class for these answers, and nothing but the text would tell them apart.
 BaseParser.EXCEPTION_CLASSES |= {"MISCONF": CannotWriteError, "NOREPLICAS": CannotWriteError}
+
+
+def _pack(connection: Any, *command: Any) -> list[bytes]:
+    """A command as hiredis writes it, in C.
+
+    redis-py's synchronous connections do so by themselves. Its asynchronous ones join every
+    argument in Python, which for a thousand rows was half of all the work of a web process.
+    """
+    name, *arguments = command
+    words = name.split() if isinstance(name, bytes) else name.encode().split()
+    try:
+        return [hiredis.pack_command((*words, *arguments))]
+    except TypeError as error:  # redis-py's own words for it
+        raise redis.exceptions.DataError(*error.args) from None
+
+
+AbstractConnection.pack_command = _pack  # type: ignore[method-assign, assignment]
 
 # What an outage looks like from here; middleware turns each of these into a 503.
 # ResponseErrors are answers, but these few mean that the server cannot serve now.

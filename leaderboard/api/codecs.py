@@ -56,22 +56,26 @@ def _join(first: str, second: str) -> str:
     return f"{first}.{second}" if first and second else first or second
 
 
-def refuse_repeated_names(body: bytes, names: int, prefix: str = "") -> None:
-    """Raise when an object in `body`, already decoded and found to hold `names` names in all,
-    has one of them twice.
+def names_differ(body: bytes, names: int) -> bool:
+    """Whether it is plain that no object in `body`, already decoded and found to hold `names` names
+    in all, has one of them twice. False only says that it takes a closer look.
 
-    Counting is enough for nearly every body. Without a backslash a quote only opens or closes a
-    string, and without a blank before a colon every name is followed by `":`; a string may add to
-    that count, nothing can take from it.
+    Without a backslash a quote only opens or closes a string, and without a blank before a colon
+    every name is followed by `":`; a string may add to that count, nothing can take from it.
     """
-    if (
+    return (
         body.count(b'":') == names
         and b"\\" not in body
         and b" :" not in body
         and b"\n:" not in body
         and b"\t:" not in body
         and b"\r:" not in body
-    ):
+    )
+
+
+def refuse_repeated_names(body: bytes, names: int, prefix: str = "") -> None:
+    """Raise when an object in `body`, with `names` names in all, has one of them twice."""
+    if names_differ(body, names):
         return
     try:
         json.loads(body, object_pairs_hook=_unique)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from leaderboard.engine.errors import LeaderboardError
 
@@ -23,8 +24,7 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 Details = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(msgspec.Struct, frozen=True, gc=False):
     """One row of `submit_many`; what is None follows the board's rules."""
 
     user_id: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -69,6 +70,7 @@ class ScoreIn(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 _score = msgspec.json.Decoder(ScoreIn)
 _rows = msgspec.json.Decoder(list[msgspec.Raw])
+_scores = msgspec.json.Decoder(list[ScoreIn])
 
 Row = ScoreIn | ApiError
 
@@ -81,24 +83,49 @@ def read_score(body: bytes) -> ScoreIn:
     return score
 
 
-def read_rows(body: bytes, *, lines: bool) -> list[Row]:
+def read_rows(body: bytes, *, lines: bool) -> Sequence[Row]:
     """The rows of a bulk submission, each what it says or why it cannot be: JSON array or NDJSON.
 
     The body as a whole is refused when it is not JSON, empty, or too long.
     """
     if body.count(b"\n" if lines else b",") > MOST_VALUES:
         raise body_too_large()
-    if lines:
-        parts = [line for _, line in codecs.ndjson_lines(body)]
-    else:
-        parts = [bytes(raw) for raw in codecs.decode(_rows, body)]
+    parts: Sequence[bytes | msgspec.Raw] = _lines(body) if lines else _elements(body)
     if not parts:
         raise ApiError(422, "no_rows", "There are no rows in the body.")
     if len(parts) > MOST_ROWS:
         raise ApiError(
             422, "too_many_rows", f"There are {len(parts)} rows; {MOST_ROWS} fit into one request."
         )
-    return [_read_row(part, number) for number, part in enumerate(parts)]
+    scores = _read_at_once(body, parts, lines=lines)
+    return scores or [_read_row(bytes(part), number) for number, part in enumerate(parts)]
+
+
+def _lines(body: bytes) -> list[bytes]:
+    return [line for _, line in codecs.ndjson_lines(body)]
+
+
+def _elements(body: bytes) -> list[msgspec.Raw]:
+    return codecs.decode(_rows, body)
+
+
+def _read_at_once(
+    body: bytes, parts: Sequence[bytes | msgspec.Raw], *, lines: bool
+) -> list[ScoreIn] | None:
+    """All rows, when none of them needs a closer look; row by row takes three times as long."""
+    if max(map(len, map(memoryview, parts))) > LARGEST_ROW:  # type: ignore[arg-type]
+        return None
+    try:
+        scores = _score.decode_lines(body) if lines else _scores.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    # Every row has two names, so that as many in all means that none has a third.
+    names = 2 * len(scores)
+    if not codecs.names_differ(body, names):
+        names = sum([score.names() for score in scores])
+        if not codecs.names_differ(body, names):
+            return None
+    return scores
 
 
 def _read_row(part: bytes, number: int) -> Row:

@@ -113,7 +113,7 @@ def _once(request: Request, caller: Caller, body: bytes) -> Once | None:
     return Once.of(caller, idempotency.checked(key.decode("latin-1")), request.target, body)
 
 
-def _written(value: dict[str, Any], standing: Headers, *, replayed: bool) -> Answer:
+def _written(value: Any, standing: Headers, *, replayed: bool) -> Answer:
     headers = [JSON, NO_STORE, *standing]
     if replayed:
         headers.append((b"idempotency-replayed", b"true"))

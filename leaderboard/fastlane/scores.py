@@ -7,6 +7,9 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+from msgspec import UNSET, UnsetType
+
 from config.redis import get_async_redis
 from leaderboard import keys
 from leaderboard.api import limits
@@ -106,13 +109,14 @@ async def submit_rows(
     decision = await limits.acharge(caller, limits.bulk_cost(len(rows)))
     if not decision.allowed:
         raise limits.refusal(decision)
-    good = {number: row for number, row in enumerate(rows) if isinstance(row, ScoreIn)}
+    good = [(number, row) for number, row in enumerate(rows) if isinstance(row, ScoreIn)]
     if all_or_nothing and len(good) < len(rows):
         _refuse_all({n: row for n, row in enumerate(rows) if isinstance(row, Exception)}, len(rows))
+    source = caller.source
     submissions = [
         # A retry of the whole finds each row done or not done, whatever broke in between.
-        row.submission(f"{once.key}:{number}" if once else None, caller.source)
-        for number, row in good.items()
+        row.submission(f"{once.key}:{number}" if once else None, source)
+        for number, row in good
     ]
     if once is not None:
         (clash,) = await _note(board, [Seat(caller, Submission("", 0.0), once)])
@@ -127,7 +131,7 @@ async def submit_rows(
         row_error(row, n) if isinstance(row, Exception) else None for n, row in enumerate(rows)
     ]
     accepted = replayed = 0
-    for number, result in zip(good, written, strict=True):
+    for (number, _), result in zip(good, written, strict=True):
         if isinstance(result, Exception):
             results[number] = row_error(result, number)
         else:
@@ -149,18 +153,31 @@ def _refuse_all(errors: dict[int, Any], count: int) -> None:
     )
 
 
-def shown(result: ScoreResult) -> dict[str, Any]:
-    answer = {
-        "player": result.player_id,
-        "season": result.season,
-        "rank": result.rank,
-        "score": result.score,
-        "previous_rank": result.previous_rank,
-        "previous_score": result.previous_score,
-        "changed": result.changed,
-        "sequence": result.sequence,
-        "trimmed": result.trimmed,
-    }
-    if result.subscore is not None:
-        answer["subscore"] = result.subscore
-    return answer
+class Accepted(msgspec.Struct, gc=False):
+    """What a submission did, as the API says it."""
+
+    player: str
+    season: int
+    rank: int | None
+    score: float | None
+    previous_rank: int | None
+    previous_score: float | None
+    changed: bool
+    sequence: int
+    trimmed: tuple[str, ...]
+    subscore: float | UnsetType = UNSET
+
+
+def shown(result: ScoreResult) -> Accepted:
+    return Accepted(
+        result.player_id,
+        result.season,
+        result.rank,
+        result.score,
+        result.previous_rank,
+        result.previous_score,
+        result.changed,
+        result.sequence,
+        result.trimmed,
+        UNSET if result.subscore is None else result.subscore,
+    )

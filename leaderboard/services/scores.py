@@ -11,9 +11,10 @@ import asyncio
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
+
+import msgspec
 
 from config.redis import get_async_redis, get_redis
 from config.sql import ask_sql
@@ -42,8 +43,7 @@ _async_engines: WeakKeyDictionary[
 ] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreResult:
+class ScoreResult(msgspec.Struct, frozen=True, gc=False):
     """What a submission did. `rank` is None for a hidden or trimmed player."""
 
     player_id: str
@@ -57,7 +57,7 @@ class ScoreResult:
     replayed: bool
     sequence: int
     trimmed: tuple[str, ...] = ()
-    details: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, str] = {}
 
 
 RowResult = ScoreResult | LeaderboardError | ServiceError
@@ -219,7 +219,7 @@ class _Batch:
                 self.results[number] = banned
                 continue
             if mark == marks.ANONYMOUS and row.metadata:
-                row = replace(row, metadata=None)
+                row = msgspec.structs.replace(row, metadata=None)
             self.waiting.append((number, row))
 
     def submissions(self) -> list[Submission]:

@@ -152,3 +152,22 @@ def test_what_was_refused_is_sent_again():
 def test_what_may_have_run_is_not_sent_again():
     assert calls_until_given_up(redis.ConnectionError("closed by server")) == 1
     assert calls_until_given_up(redis.TimeoutError("no answer")) == 1
+
+
+def test_asynchronous_commands_carry_what_synchronous_ones_carry():
+    values = ["text", b"\x00\xff", 7, 1.5, 1e300, "", "x" * 100_000, "\N{FIRE}"]
+
+    async def pushed():
+        client = get_async_redis()
+        await client.rpush("values", *values)
+        with pytest.raises(redis.exceptions.DataError):
+            await client.rpush("values", None)
+        assert await client.execute_command("OBJECT ENCODING", "values")  # two words
+        found = await client.lrange("values", 0, -1)
+        await client.delete("values")
+        await close_async_redis()
+        return found
+
+    found = asyncio.run(pushed())
+    get_redis().rpush("values", *values)
+    assert found == get_redis().lrange("values", 0, -1)

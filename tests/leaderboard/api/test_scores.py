@@ -283,6 +283,26 @@ def test_a_bad_body_is_refused_and_writes_nothing(api, board, body):
     assert board.engine().get_size() == 0
 
 
+@pytest.mark.parametrize("lines", [False, True])
+@pytest.mark.parametrize(
+    "body",
+    [body for body, (code, _) in BAD_BODIES.items() if code != "malformed_json" and body[0] == 123],
+    ids=lambda body: body[:50].decode("latin-1"),
+)
+def test_a_bad_row_is_found_among_good_ones(api, board, body, lines):
+    rows = [b'{"player":"bob","score":1}', body, b'{"player":"cy","score":2,"details":{"a":"b"}}']
+    answer = api.call(
+        "POST",
+        "boards/cup/scores/bulk",
+        body=b"\n".join(rows) if lines else b"[" + b", ".join(rows) + b"]",
+        headers={"Content-Type": "application/x-ndjson" if lines else "application/json"},
+    )
+    found = answer.json()
+    assert (found["accepted"], found["refused"]) == (2, 1), found
+    assert found["results"][1]["error"]["code"] == BAD_BODIES[body][0]
+    assert {one["user_id"] for one in board.engine().list_all()} == {"bob", "cy"}
+
+
 def test_names_that_only_look_repeated_are_fine(api, board):
     body = b'{ "player" : "a\\":b", "score": 1, "details": {"note": "x\\":1", "\\":": "y"} }'
     assert api.call("POST", "boards/cup/scores", body=body).status_code == 200
