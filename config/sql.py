@@ -11,7 +11,7 @@ from time import monotonic
 from typing import ParamSpec, TypeVar
 
 from asgiref.sync import sync_to_async
-from django.db import OperationalError, close_old_connections
+from django.db import OperationalError, connections
 
 from config.outages import SQL_ERRORS
 
@@ -39,7 +39,13 @@ def _ask(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         _away_until = monotonic() + PAUSE
         raise
     finally:
-        close_old_connections()
+        _give_back()
+
+
+def _give_back() -> None:
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block:  # a transaction around the question is its asker's
+            connection.close_if_unusable_or_obsolete()
 
 
 def forget() -> None:

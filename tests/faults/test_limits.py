@@ -97,15 +97,25 @@ def test_redis_is_slow(report):
             wait_for(clients.acknowledges(60), timeout=60)
             between.delay = 0.2
             wait_for(clients.acknowledges(30), timeout=60)
-            started = time.monotonic()
-            status, _ = site.rostrum.get(f"/boards/{SLUG}/")
-            page = time.monotonic() - started
+            # The first ones pay for new connections, which take several answers each.
+            pages = [timed_page(site) for _ in range(6)]
             between.delay = 0.0
             wait_for(clients.acknowledges(60), timeout=60)
-        assert status == 200
         picture = site.settled()
         assert_all_agree(clients.ledger, picture)
-        report("Redis answers after 200 ms", clients.ledger, 0, f"a board's page took {page:.1f} s")
+        report(
+            "Redis answers after 200 ms",
+            clients.ledger,
+            0,
+            f"a board's page took {min(pages):.1f} s, with new connections {max(pages):.1f} s",
+        )
+
+
+def timed_page(site):
+    started = time.monotonic()
+    status, _ = site.rostrum.get(f"/boards/{SLUG}/")
+    assert status == 200
+    return time.monotonic() - started
 
 
 def test_ten_thousand_idle_streams(report):

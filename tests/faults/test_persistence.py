@@ -51,6 +51,7 @@ def test_everysec_loses_at_most_a_second_and_rebuild_brings_back_what_sql_has(re
         again = site.settled()
         still = again.lost(clients.ledger)
         assert still <= lost
+        assert again.live == again.all == again.events
         report(
             "Redis, appendfsync everysec: the machine dies, one second is gone",
             clients.ledger,

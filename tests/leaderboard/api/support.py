@@ -2,11 +2,14 @@
 for both sides."""
 
 import json as jsonlib
+from contextlib import contextmanager
 
 import httpx
 from asgiref.sync import async_to_sync
 from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 
 from config.access import AccessLog, BodyLimit
 from config.redis import close_async_redis
@@ -24,6 +27,19 @@ class SameThreadHandler(ASGIHandler):
 
 def application():
     return AccessLog(BodyLimit(FastLane(SameThreadHandler()), settings.LARGEST_BODY))
+
+
+@contextmanager
+def connection_kept():
+    """A request's end would close the connection, and the test's transaction with it. Django's own
+    test client does the same."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    try:
+        yield
+    finally:
+        for signal in (request_started, request_finished):
+            signal.connect(close_old_connections)
 
 
 class Api:
@@ -47,7 +63,8 @@ class Api:
 
     def together(self, calls):
         """Several calls at the same time, on one event loop."""
-        return async_to_sync(self._together)(calls)
+        with connection_kept():
+            return async_to_sync(self._together)(calls)
 
     async def _together(self, calls):
         import asyncio
