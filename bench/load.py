@@ -56,7 +56,10 @@ class Connection:
 
     def receive(self) -> bool | None:
         """None until the answer is complete; then whether it was 200."""
-        self.buffer += self.socket.recv(262144)
+        received = self.socket.recv(262144)
+        if not received:
+            raise ConnectionError("The server closed a connection.")
+        self.buffer += received
         end = self.buffer.find(b"\r\n\r\n")
         if end < 0:
             return None

@@ -1,7 +1,7 @@
 """Growth from a thousand entries to millions, and several processes on one Redis.
 
 A million by default; `SCALE_LARGEST=10000000 make bench ARGS="scale"` goes to ten million, which
-takes some minutes and 5 GB. Plots go to `docs/plots/`.
+takes a quarter of an hour and 3 GB. Plots go to `docs/plots/`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ import multiprocessing
 import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.harness import Report, compare, duration, own_server
+import redis
+
+from bench.harness import Report, compare, duration, own_server, processor_clock
 from bench.plots import save_lines
-from leaderboard import RedisLeaderboard
+from leaderboard import RedisLeaderboard, keys
 
 PLOTS = Path(__file__).resolve().parent.parent / "docs" / "plots"
 SMALLEST = 1_000
@@ -26,13 +28,15 @@ SECONDS = 2.0  # for each number of processes
 # A board as people make it: ties by time, a season, the event log is the worker's to trim.
 RULES = {"ties": "earliest", "operator": "best"}
 OPERATIONS = ("submit", "rank", "around", "top 10")
+CLOSE = "close, each player"
+PORTION = 250  # as an archive reads
 
 
-def entries(count: int) -> Iterator[dict[str, Any]]:
+def entries(count: int) -> Iterator[tuple[str, float, float, int, int, list[str]]]:
     for number in range(count):
         # Scrambled, so that ranks have nothing to do with ids.
-        score = number * 2_654_435_761 % 4_294_967_296
-        yield {"user_id": f"player:{number}", "score": score, "at": 1_700_000_000_000_000 + number}
+        score = float(number * 2_654_435_761 % 4_294_967_296)
+        yield f"player:{number}", score, 0.0, 1_700_000_000_000_000 + number, number, []
 
 
 def sizes() -> list[int]:
@@ -41,6 +45,12 @@ def sizes() -> list[int]:
         found.append(size)
         size *= 10
     return found
+
+
+def season_board(client: redis.Redis, name: object, season: int = 1) -> RedisLeaderboard:
+    key = f"leaderboard:{{{name}}}"
+    client.hset(keys.season_pointer(key), mapping={"number": season, "state": "open"})
+    return RedisLeaderboard(client, key, None, season=season, **RULES)
 
 
 def run(report: Report) -> None:
@@ -52,42 +62,44 @@ def growth(report: Report) -> None:
     """The same calls on boards of every size, in turn, on one server."""
     per_entry: dict[int, float] = {}
     boards: dict[int, RedisLeaderboard] = {}
-    pick = random.Random(1)
+    chance = random.Random(1)
     with own_server() as server, server.client() as client:
+        assert server.process is not None
+        clock = processor_clock(server.process.pid)
         for size in sizes():
-            board = RedisLeaderboard(client, f"leaderboard:{{{size}}}", max_entries=None, **RULES)
+            board = season_board(client, size)
             before = client.info("memory")["used_memory"]
-            board.load(entries(size))
+            board.fill(entries(size))
             per_entry[size] = (client.info("memory")["used_memory"] - before) / size
             boards[size] = board
 
-        def calls(name: str) -> dict[str, Any]:
-            def call(size: int) -> Any:
-                board = boards[size]
-                known = [f"player:{pick.randrange(size)}" for _ in range(256)]
-                some = iter(known * 100_000)
-                return {
-                    "submit": lambda: board.submit(next(some), pick.randrange(2**32)),
-                    "rank": lambda: board.get_rank(next(some)),
-                    "around": lambda: board.get_around_user(next(some), 11),
-                    "top 10": lambda: board.get_top(10),
-                }[name]
+        def call(name: str, size: int) -> Callable[[], Any]:
+            board = boards[size]
+            return {
+                "submit": lambda: board.submit(somebody(size), chance.randrange(2**32)),
+                "rank": lambda: board.get_rank(somebody(size)),
+                "around": lambda: board.get_around_user(somebody(size), 11),
+                "top 10": lambda: board.get_top(10),
+            }[name]
 
-            return {str(size): call(size) for size in boards}
+        def somebody(size: int) -> str:
+            return f"player:{chance.randrange(size)}"
 
         seconds: dict[str, list[tuple[float, float]]] = {}
         ratios: dict[str, float] = {}
         for name in OPERATIONS:
-            result = compare(calls(name))
+            result = compare({str(size): call(name, size) for size in boards}, clock=clock)
             seconds[name] = [(size, result.median(str(size)) * 1e6) for size in boards]
             ratios[name] = 1 / result.speed_ratio(str(max(boards)), str(SMALLEST))
+        seconds[CLOSE] = [(size, close(client, size, clock) / size * 1e6) for size in boards]
+        ratios[CLOSE] = seconds[CLOSE][-1][1] / seconds[CLOSE][0][1]
     report.table(
-        ["entries", "bytes each", *OPERATIONS],
+        ["entries", "bytes each", *seconds],
         [
             [
                 f"{size:,}",
                 f"{per_entry[size]:.0f}",
-                *(duration(dict(seconds[name])[size] / 1e6) for name in OPERATIONS),
+                *(duration(dict(line)[size] / 1e6) for line in seconds.values()),
             ]
             for size in boards
         ],
@@ -106,9 +118,18 @@ def growth(report: Report) -> None:
     )
 
 
-def _submit_for(port: int, seconds: float, number: int, start: Any, results: Any) -> None:
-    import redis
+def close(client: redis.Redis, size: int, clock: Callable[[], float]) -> float:
+    """Read a season to its end and drop it, in an archive's portions; SQL is not in it."""
+    ended, running = season_board(client, size), season_board(client, size, season=2)
+    start, offset = clock(), 0
+    while ended.get_page(offset, PORTION):
+        offset += PORTION
+    while running.drop_season(1):
+        pass
+    return clock() - start
 
+
+def _submit_for(port: int, seconds: float, number: int, start: Any, results: Any) -> None:
     with redis.Redis(port=port) as client:
         board = RedisLeaderboard(client, "leaderboard:{shared}", max_entries=None, **RULES)
         pick = random.Random(number)
