@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from hiredis import pack_command
 from redis import BlockingConnectionPool, Redis
 from redis.exceptions import BusyLoadingError, NoScriptError, RedisError, ResponseError
 
@@ -69,7 +70,8 @@ def send(client: Any, script: Script, keys: Sequence[str], args: Sequence[Any]) 
     connection = kept.take() or pool.get_connection()
     keep = False
     try:
-        connection.send_command("EVALSHA", script.sha, len(keys), *keys, *args)
+        command = pack_command(("EVALSHA", script.sha, len(keys), *keys, *args))
+        connection.send_packed_command((command,))
         reply = connection.read_response()
         keep = len(kept.idle) < kept.most
         return reply

@@ -34,12 +34,18 @@ local function add(key, number, score, member)
   end
 end
 
+-- The hash of prefixes and scores beside each sorted set.
+local stamps = {}
+if stamped then
+  for number = 2, #KEYS do stamps[number] = KEYS[number] .. ':at' end
+end
+
 -- The score and prefix of a player in one sorted set, or among those set aside, `out` being
 -- whether the player is hidden.
 local function find(number, id, out)
   local entries = KEYS[number]
   if not stamped then return call('ZSCORE', out and entries .. ':aside' or entries, id), '' end
-  local found = call('HGET', entries .. ':at', id)
+  local found = call('HGET', stamps[number], id)
   if not found then
     call('ZCARD', entries) -- a key of another type must show before anything is written
     return false, ''
@@ -116,7 +122,7 @@ if limit > 0 or string.byte(ARGV[1], 7) == 45 then
     for number = 2, #KEYS do
       local entries = KEYS[number]
       if stamped then
-        if call('HEXISTS', entries .. ':at', id) == 1 then return number end
+        if call('HEXISTS', stamps[number], id) == 1 then return number end
       elseif call('ZSCORE', entries, id) or call('ZSCORE', entries .. ':aside', id) then
         return number
       end
@@ -162,7 +168,7 @@ if limit > 0 or string.byte(ARGV[1], 7) == 45 then
         unindex(number, id, prefix, worst[at + 1], group_values(id))
       end
       call('ZREM', entries, member)
-      if stamped then call('HDEL', entries .. ':at', id) end
+      if stamped then call('HDEL', stamps[number], id) end
       release_details(id)
     end
     return ids

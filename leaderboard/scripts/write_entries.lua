@@ -90,14 +90,12 @@ local function move(number, id, out, old_score, old_prefix, score, subscore, sta
     if index_it then unindex(number, id, old_prefix, old_score, old_values) end
     if stamped then call('ZREM', target, old_prefix .. id) end
     call('ZADD', target, text, prefix .. id)
-    if stamped then call('HSET', entries .. ':at', id, prefix .. text) end
+    if stamped then call('HSET', stamps[number], id, prefix .. text) end
   else
     add(target, number, text, prefix .. id)
     if stamped then
-      call('HSET', entries .. ':at', id, prefix .. text)
-      if expires and call('HLEN', entries .. ':at') == 1 then
-        keep_until(entries .. ':at', number)
-      end
+      call('HSET', stamps[number], id, prefix .. text)
+      if expires and call('HLEN', stamps[number]) == 1 then keep_until(stamps[number], number) end
     end
   end
   if index_it then index(number, id, prefix, text, values) end
