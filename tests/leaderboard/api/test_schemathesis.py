@@ -21,7 +21,7 @@ from leaderboard import nearby, services
 from leaderboard.api.app import api
 from sessions_app import flags
 from sessions_app.models import Flag
-from tests.leaderboard.api.support import application, make_key
+from tests.leaderboard.api.support import application, connection_kept, make_key
 from tests.leaderboard.boards import open_board, submit
 
 # Few and always the same in the suite; `make fuzz` tries many new ones.
@@ -71,7 +71,8 @@ def served(db):
     services.close_season(board=board, actor=services.Actor("test"), open_next=True)
     submit(board, "ada", 5, details={"country": "DE"})
     app, token = application(), make_key("read", "submit", "moderate", "admin")
-    yield lambda case: async_to_sync(send)(app, token, case)
+    with connection_kept():
+        yield lambda case: async_to_sync(send)(app, token, case)
     flags.forget()
 
 
