@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field
 MOST_ENTRIES = 1000
 MOST_AMONG = 1000
 MOST_AROUND = 101
+MOST_WATCHED = 100
 LAST_OFFSET = 2**53 - 1
 LAST_SEASON = 2**31 - 1
 
@@ -31,6 +32,11 @@ class ViewQuery(Schema):
 
 class LiveQuery(Schema):
     window: Window = Field(default="season", description="The season, or a window of the board.")
+    player: list[str] = Field(
+        default=[],
+        max_length=MOST_WATCHED,
+        description="These players, wherever they stand, instead of the top; may be repeated.",
+    )
 
 
 class PageQuery(ViewQuery):

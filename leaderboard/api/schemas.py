@@ -65,7 +65,7 @@ class EntryPage(Schema):
     season: int | None
     window: str
     sequence: int = Field(description="How many changes the board has seen; grows with each.")
-    total: int = Field(description="Entries in all.")
+    total: int = Field(description="Entries in all: of the board, the group or the range.")
     entries: list[Entry]
     next: str | None = Field(default=None, description="Cursor of the next page; null on the last.")
 

@@ -165,6 +165,12 @@ class RedisLeaderboard(Operations):
         """Entries with a score from low to high, both included; None is without bound."""
         return self._run(self._score_range_operation(low, high, offset, count))
 
+    def get_range_page(
+        self, low: float | None, high: float | None, *, offset: int = 0, count: int = 100
+    ) -> dict[str, Any]:
+        """As `get_score_range`, in `entries`, and how many there are in all, `size`."""
+        return self._run(self._range_page_operation(low, high, offset, count))
+
     def get_entries(self, user_ids: Iterable[str]) -> dict[str, Any]:
         """Given players ranked among themselves, and `missing`, the ids not on the board."""
         return self._run(self._players_operation(user_ids))
@@ -336,6 +342,11 @@ class AsyncRedisLeaderboard(Operations):
         self, low: float | None, high: float | None, *, offset: int = 0, count: int = 100
     ) -> list[Entry]:
         return await self._run(self._score_range_operation(low, high, offset, count))
+
+    async def get_range_page(
+        self, low: float | None, high: float | None, *, offset: int = 0, count: int = 100
+    ) -> dict[str, Any]:
+        return await self._run(self._range_page_operation(low, high, offset, count))
 
     async def get_entries(self, user_ids: Iterable[str]) -> dict[str, Any]:
         return await self._run(self._players_operation(user_ids))

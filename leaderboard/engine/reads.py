@@ -43,12 +43,23 @@ class ReadOperations(Board):
     def _score_range_operation(
         self, low: float | None, high: float | None, offset: int, count: int
     ) -> Operation[list[Entry]]:
+        entries: list[Entry] = (yield from self._range_page_operation(low, high, offset, count))[
+            "entries"
+        ]
+        return entries
+
+    def _range_page_operation(
+        self, low: float | None, high: float | None, offset: int, count: int
+    ) -> Operation[dict[str, Any]]:
         lowest = float("-inf") if low is None else checked_number(low, "low")
         highest = float("inf") if high is None else checked_number(high, "high")
         if lowest > highest:
             raise LeaderboardError("low must not be above high.", code="too_large", field="low")
         skip = checked_offset(offset)
-        return self._page("score", checked_count(count, "count"), skip, repr(lowest), repr(highest))
+        args = ["d", "score", checked_count(count, "count"), skip, repr(lowest), repr(highest)]
+        reply = yield Call(PAGE, self._read_keys, [self.rules.flags, *args])
+        _, matching, first, columns = decode(reply)
+        return {"entries": self._entries(columns, first), "size": matching}
 
     def _all_operation(self) -> Operation[list[Entry]]:
         entries: list[Entry] = []

@@ -12,6 +12,7 @@ from leaderboard.api import callers, limits
 from leaderboard.api.errors import ApiError
 from leaderboard.api.queries import LiveQuery
 from leaderboard.engine import LeaderboardError
+from leaderboard.engine.values import checked_id
 from leaderboard.fastlane.boards import cards
 from leaderboard.fastlane.http import Request
 from leaderboard.fastlane.operations import Lane, admitted, read_query
@@ -27,7 +28,8 @@ ASK_AGAIN = callers.REMEMBER  # seconds; a key that was revoked stops within 5
 async def watch(lane: Lane, request: Request) -> Watch:
     """What the caller may watch; raises like any other operation."""
     caller, card = await admitted(lane, request, callers.READ)
-    window = read_query(LiveQuery, request).window
+    query = read_query(LiveQuery, request)
+    window, players = query.window, [checked_id(player) for player in query.player]
     if window != "season" and window not in card.board.windows:
         raise LeaderboardError(
             f"This board keeps no window {window!r}.", code="unknown_window", field="window"
@@ -41,6 +43,7 @@ async def watch(lane: Lane, request: Request) -> Watch:
         card.board,
         window="" if window == "season" else window,
         last_sequence=int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 19 else None,
+        player_ids=players,
     )
 
 

@@ -7,7 +7,7 @@ import asyncio
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 from urllib.parse import parse_qsl
 
 from ninja import Schema
@@ -206,11 +206,21 @@ def _defaults(schema: type[Schema]) -> Any:
     return schema()
 
 
+@cache
+def _lists(schema: type[Schema]) -> frozenset[str]:
+    """The parameters that may be repeated."""
+    fields = schema.model_fields.items()
+    return frozenset(name for name, field in fields if get_origin(field.annotation) is list)
+
+
 def read_query(schema: type[Q], request: Request) -> Q:
     if not request.query:
         defaults: Q = _defaults(schema)
         return defaults
-    values = dict(parse_qsl(request.query.decode("latin-1"), keep_blank_values=True))
+    pairs = parse_qsl(request.query.decode("latin-1"), keep_blank_values=True)
+    values: dict[str, Any] = dict(pairs)
+    for name in _lists(schema) & values.keys():
+        values[name] = [value for key, value in pairs if key == name]
     try:
         return schema.model_validate(values)
     except ValidationError as error:

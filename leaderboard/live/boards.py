@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,9 +18,11 @@ from leaderboard.live.topic import Picture, Row
 from leaderboard.models import Board
 from leaderboard.selectors import standings
 from leaderboard.selectors.people import accounts_of
+from leaderboard.selectors.standings import Standings
 from sessions_app import presence
 
-Content = tuple[float, tuple[tuple[str, str], ...], bool]
+# Score, details, whether online, subscore if the board keeps one.
+Content = tuple[float, tuple[tuple[str, str], ...], bool, float | None]
 
 
 class BoardSource:
@@ -30,7 +33,7 @@ class BoardSource:
         self.window = window
 
     async def read(self) -> Picture:
-        found = await standings.atop(self.board, window=self.window)
+        found = await self.standings()
         entries = found.page.entries
         online = await self.online([entry["user_id"] for entry in entries])
         rows = {
@@ -39,6 +42,9 @@ class BoardSource:
         }
         season = found.pointer.number if found.pointer else 0
         return Picture(season, found.page.size, rows)
+
+    async def standings(self) -> Standings:
+        return await standings.atop(self.board, window=self.window)
 
     async def online(self, player_ids: list[str]) -> set[str]:
         return set()
@@ -58,16 +64,22 @@ class BoardSource:
         changed = {
             player_id: row
             for player_id, row in after.rows.items()
-            if player_id not in known or known[player_id].content != row.content
+            if player_id not in known or self.differs(known[player_id], row)
         }
         if changed:
-            data["rows"] = self.rows(changed)
+            data["rows"] = self.rows(changed, known)
         return msgspec.json.encode(data)
+
+    def encode_season(self, after: Picture) -> bytes:
+        return b"{}"  # pages load themselves anew
+
+    def differs(self, before: Row, after: Row) -> bool:
+        return bool(before.content != after.content)
 
     def size(self, size: int) -> Any:
         return size
 
-    def rows(self, changed: dict[str, Row]) -> dict[str, Any]:
+    def rows(self, changed: dict[str, Row], known: Mapping[str, Row]) -> dict[str, Any]:
         raise NotImplementedError
 
     def encode_mine(self, mine: Any) -> bytes:
@@ -75,18 +87,37 @@ class BoardSource:
 
 
 class JsonSource(BoardSource):
-    """For programs: the entries as the API gives them."""
+    """For programs: the entries as the API gives them, of the top or of given players."""
 
-    def rows(self, changed: dict[str, Row]) -> dict[str, Any]:
-        return {
-            player_id: {
+    def __init__(self, board: Board, window: str, player_ids: Sequence[str] = ()) -> None:
+        super().__init__(board, window)
+        self.player_ids = player_ids
+
+    async def standings(self) -> Standings:
+        if not self.player_ids:
+            return await super().standings()
+        return await standings.asome(self.board, self.player_ids, window=self.window)
+
+    def encode_season(self, after: Picture) -> bytes:
+        return self.encode(None, after)
+
+    def differs(self, before: Row, after: Row) -> bool:
+        return before != after  # a page moves a row by the order alone, a program wants to be told
+
+    def rows(self, changed: dict[str, Row], known: Mapping[str, Row]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for player_id, row in changed.items():
+            score, details, _, subscore = row.content
+            found[player_id] = {
                 "player": player_id,
                 "rank": row.rank,
-                "score": row.content[0],
-                "details": dict(row.content[1]),
+                "previous_rank": known[player_id].rank if player_id in known else None,
+                "score": score,
+                "details": dict(details),
             }
-            for player_id, row in changed.items()
-        }
+            if subscore is not None:
+                found[player_id]["subscore"] = subscore
+        return found
 
 
 class HtmlSource(BoardSource):
@@ -120,11 +151,11 @@ class HtmlSource(BoardSource):
     def size(self, size: int) -> Any:
         return presentation.number_text(size)
 
-    def rows(self, changed: dict[str, Row]) -> dict[str, Any]:
+    def rows(self, changed: dict[str, Row], known: Mapping[str, Row]) -> dict[str, Any]:
         return {player_id: self._draw(player_id, row) for player_id, row in changed.items()}
 
     def _draw(self, player_id: str, row: Row) -> str:
-        score, details, online = row.content
+        score, details, online, _ = row.content
         entry = {
             "rank": row.rank,
             "user_id": player_id,
@@ -145,7 +176,8 @@ class HtmlSource(BoardSource):
 
 
 def _content(entry: dict[str, Any], online: bool) -> Content:
-    return entry["score"], tuple(sorted(entry["metadata"].items())), online
+    details = tuple(sorted(entry["metadata"].items()))
+    return entry["score"], details, online, entry.get("subscore")
 
 
 def watch_page(
@@ -170,7 +202,14 @@ def watch_page(
     )
 
 
-def watch_json(board: Board, *, window: str = "", last_sequence: int | None = None) -> Watch:
+def watch_json(
+    board: Board,
+    *,
+    window: str = "",
+    last_sequence: int | None = None,
+    player_ids: Sequence[str] = (),
+) -> Watch:
     """The same hub for programs: `get_hub().stream(watch_json(board))`."""
-    view = ("json", window, board.updated_at)
-    return Watch(board.slug, view, lambda: JsonSource(board, window), last_sequence)
+    wanted = tuple(sorted(set(player_ids)))
+    view = ("json", window, wanted, board.updated_at)
+    return Watch(board.slug, view, lambda: JsonSource(board, window, wanted), last_sequence)

@@ -44,6 +44,9 @@ class Source(Protocol):
     def encode(self, before: Picture | None, after: Picture) -> bytes:
         """The data of an event: what changed, or everything when `before` is None."""
 
+    def encode_season(self, after: Picture) -> bytes:
+        """The data of the event that says that another season began."""
+
     async def read_mine(self, player_ids: list[str]) -> dict[str, Any]:
         """For viewers who are players: what their own line says, by player id."""
 
@@ -135,7 +138,8 @@ class Topic:
             return
         self.sequence = max(sequence, self.sequence)
         if before.season != self.picture.season:
-            self._tell(event("season", b"{}", self.sequence), self.sequence)
+            data = self.source.encode_season(self.picture)
+            self._tell(event("season", data, self.sequence), self.sequence)
         else:
             data = self.source.encode(before, self.picture)
             self._tell(event("rows", data, self.sequence), self.sequence)

@@ -97,6 +97,11 @@ async def atop(board: Board, *, window: str = "", count: int = PER_PAGE) -> Stan
     return await aperform(_board_page(board, window, _page(0, count), None, for_page=False))
 
 
+async def asome(board: Board, player_ids: Sequence[str], *, window: str = "") -> Standings:
+    """Given players by their ranks on the board, for the live stream."""
+    return await aperform(_board_page(board, window, _some(player_ids), None, for_page=False))
+
+
 Question = Callable[[Operations], Generator[Any, Any, Any]]
 
 

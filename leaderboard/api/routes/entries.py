@@ -79,12 +79,13 @@ def entries_around_rank(
 def entries_in_range(
     request: HttpRequest, slug: str, query: Query[queries.RangeQuery]
 ) -> dict[str, Any]:
-    """Scores from `low` to `high`, both included. `total` counts the whole board."""
+    """Scores from `low` to `high`, both included. `total` counts those, not the whole board."""
     now = view(request, board_for(request, slug), query)
     offset = query.offset if query.cursor is None else read_cursor(query.cursor)
-    found = now.engine.get_score_range(query.low, query.high, offset=offset, count=query.limit)
-    following = cursor(offset + len(found)) if len(found) == query.limit else None
-    return shown(now, found, now.engine.get_size(), following)
+    found = now.engine.get_range_page(query.low, query.high, offset=offset, count=query.limit)
+    end = offset + len(found["entries"])
+    following = cursor(end) if end < found["size"] and found["entries"] else None
+    return shown(now, found["entries"], found["size"], following)
 
 
 @router.post(

@@ -15,7 +15,8 @@ _EXAMPLE = """\
 id: 4183
 event: rows
 data: {"at":"2026-11-16T12:00:00.000+00:00","size":2,"order":[["ada",1],["lin",2]],\
-"rows":{"ada":{"player":"ada","rank":1,"score":9120.0,"details":{"name":"Ada"}}}}
+"rows":{"ada":{"player":"ada","rank":1,"previous_rank":2,"score":9120.0,"details":{"name":"Ada"}},\
+"lin":{"player":"lin","rank":2,"previous_rank":1,"score":8740.0,"details":{"name":"Lin"}}}}
 
 """
 
@@ -46,10 +47,17 @@ data: {"at":"2026-11-16T12:00:00.000+00:00","size":2,"order":[["ada",1],["lin",2
     },
 )
 def watch_board(request: HttpRequest, slug: str, query: Query[queries.LiveQuery]) -> HttpResponse:
-    """The top of the board as server-sent events with JSON data, at most four a second.
+    """The first 50 entries, or the players named, as server-sent events with JSON data.
 
-    `snapshot` has every entry, `rows` those that changed and, when it changed, the new order;
-    `season` says that another season began. Each event's id is the board's sequence.
+    `snapshot`, the first event, has every row. `rows` has those whose rank, score or details have
+    changed since the event before, each with its `previous_rank` (null for one that was not there),
+    and the new `order` of all when it changed. `season` says that another season began, and is a
+    snapshot of it. `size` is the number of entries.
+
+    Changes are gathered: at most four events a second, each with the newest standings, so that two
+    scores of one player in between are told as one. Each event's id is the board's sequence; send
+    the last one back as `Last-Event-ID` to get what changed since, or a snapshot when that is too
+    long ago.
     """
     board_for(request, slug)
     raise ApiError(501, "streams_need_asgi", "This server was started without live streams.")

@@ -7,9 +7,10 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 
 from config.redis import close_async_redis
+from leaderboard import services
 from leaderboard.live.hub import close_hub
 from tests.leaderboard.api.support import Api, application, make_key
-from tests.leaderboard.boards import submit
+from tests.leaderboard.boards import ACTOR, submit
 
 
 class Stream:
@@ -22,12 +23,13 @@ class Stream:
         headers = [(b"host", b"localhost"), *headers]
         if token:
             headers.append((b"authorization", f"Bearer {token}".encode()))
+        path, _, query = path.partition("?")
         self.scope = {
             "type": "http",
             "method": "GET",
             "path": path,
             "raw_path": path.encode(),
-            "query_string": b"",
+            "query_string": query.encode(),
             "headers": headers,
             "scheme": "http",
             "client": ("127.0.0.1", 1),
@@ -88,12 +90,56 @@ def test_a_score_arrives_as_json(board):
     assert data["rows"]["ada"] == {
         "player": "ada",
         "rank": 1,
+        "previous_rank": None,
         "score": 5.0,
         "details": {"name": "Ada"},
     }
     assert (next_kind, next_sequence) == ("rows", sequence + 1)
     assert changes["order"] == [["bob", 1], ["ada", 2]]
-    assert list(changes["rows"]) == ["bob"]
+    ranks = {name: (row["previous_rank"], row["rank"]) for name, row in changes["rows"].items()}
+    assert ranks == {"bob": (None, 1), "ada": (1, 2)}
+
+
+def test_given_players_are_watched_wherever_they_stand(board):
+    for number in range(60):
+        submit(board, f"p{number}", 1000 - number)
+    token = make_key("read")
+
+    async def watch():
+        path = "/api/v1/boards/cup/live?player=p58&player=p%2Fx&player=p59"
+        async with Stream(path, token) as stream:
+            first = await stream.event()
+            await sync_to_async(submit)(board, "p59", 2000)
+            second = await stream.event()
+            await sync_to_async(submit)(board, "p/x", 1)
+            third = await stream.event()
+        last_seen = (b"last-event-id", str(second[1]).encode())
+        async with Stream(path, token, [last_seen]) as again:
+            return first, second, third, await again.event()
+
+    (kind, _, first), (_, _, second), third, again = run(watch)
+    assert (kind, first["size"], first["order"]) == ("snapshot", 2, [["p58", 59], ["p59", 60]])
+    assert second["order"] == [["p59", 1], ["p58", 60]]
+    assert {name: row["previous_rank"] for name, row in second["rows"].items()} == {
+        "p59": 60,
+        "p58": 59,
+    }
+    assert list(third[2]["rows"]) == ["p/x"]
+    assert again == third
+
+
+def test_another_season_begins_with_a_snapshot_of_it(board):
+    submit(board, "ada", 5)
+    token = make_key("read")
+
+    async def watch():
+        async with Stream("/api/v1/boards/cup/live", token) as stream:
+            await stream.event()
+            await sync_to_async(services.close_season)(board=board, actor=ACTOR, open_next=True)
+            return await stream.event()
+
+    kind, _, data = run(watch)
+    assert (kind, data["size"], data["order"]) == ("season", 0, [])
 
 
 @pytest.mark.parametrize(
@@ -102,6 +148,9 @@ def test_a_score_arrives_as_json(board):
         ("boards/none/live", 404, "board_not_found"),
         ("boards/cup/live?window=month", 422, "unknown_window"),
         ("boards/cup/live?window=year", 422, "invalid_value"),
+        ("boards/cup/live?player=", 422, "empty_id"),
+        ("boards/cup/live?player=" + "x" * 257, 422, "id_too_long"),
+        ("boards/cup/live?" + "&".join(f"player={n}" for n in range(101)), 422, "invalid_value"),
     ],
 )
 def test_what_cannot_be_watched_is_refused(board, path, status, code):

@@ -84,8 +84,14 @@ def test_a_player_with_percentile_and_neighbours(api, full):
 def test_scores_in_a_range(api, full):
     answer = api.get("boards/cup/entries/range?low=5&high=8&limit=3")
     assert players(answer) == ["p8", "p7", "p6"]
+    assert answer.json()["total"] == 4
     rest = api.get(f"boards/cup/entries/range?low=5&high=8&limit=3&cursor={answer.json()['next']}")
     assert players(rest) == ["p5"]
+    assert (rest.json()["total"], rest.json()["next"]) == (4, None)
+    exact = api.get("boards/cup/entries/range?low=5&high=8&limit=4").json()
+    assert (len(exact["entries"]), exact["next"]) == (4, None)
+    beyond = api.get("boards/cup/entries/range?low=5&offset=99").json()
+    assert (beyond["total"], beyond["entries"], beyond["next"]) == (21, [], None)
     wrong = api.get("boards/cup/entries/range?low=9&high=8")
     assert (wrong.status_code, wrong.json()["field"]) == (422, "low")
 
