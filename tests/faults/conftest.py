@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 ROWS: list[tuple[str, ...]] = []
-COLUMNS = ("fault", "longest pause", "acknowledged", "answers meanwhile", "lost", "then")
+COLUMNS = ("fault", "longest pause", "acknowledged", "answers meanwhile", "lost", "then", "test")
 
 
 @pytest.fixture
-def report() -> Callable[..., None]:
+def report(request: pytest.FixtureRequest) -> Callable[..., None]:
     """Add a row to the table that ends the run; `docs/reliability.md` shows one."""
 
     def add(fault: str, ledger, lost: int | str, then: str = "") -> None:
@@ -28,6 +28,7 @@ def report() -> Callable[..., None]:
                 answers or "none",
                 str(lost),
                 then,
+                f"`{request.node.path.name}::{request.node.name}`",
             )
         )
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from msgspec.structs import replace
 
 from config.redis import get_redis
 from leaderboard import exchange, keys
