@@ -1,4 +1,4 @@
-"""What must follow when a board changes, whoever changed it."""
+"""What must follow when a board changes, whoever changed it, or when staff signs somebody out."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from config.redis import OUTAGE_ERRORS, get_redis
 from leaderboard import keys
 from leaderboard.access import ACCESS_CHANGED
 from leaderboard.models import Board
+from leaderboard.selectors import people
+from leaderboard.services import audit
+from sessions_app.signals import devices_signed_out
 
 
 @receiver([post_save, post_delete], sender=Board)
@@ -33,6 +36,17 @@ def ask_members_anew(
         _tell([instance.slug])
     elif action == "post_remove":
         _tell(list(Board.objects.filter(pk__in=pk_set or ()).values_list("slug", flat=True)))
+
+
+@receiver(devices_signed_out)
+def note_sign_out(actor: Any, user: Any, count: int, **kwargs: Any) -> None:
+    audit.record(
+        "devices.sign_out",
+        actor=audit.Actor.of(actor),
+        player_id=people.player_id_of(user) or "",
+        account=user.get_username(),
+        devices=count,
+    )
 
 
 def _tell(slugs: list[str]) -> None:

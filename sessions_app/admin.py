@@ -17,6 +17,7 @@ from django.utils.translation import ngettext
 
 from sessions_app import devices
 from sessions_app.models import Flag
+from sessions_app.signals import devices_signed_out
 
 
 @admin.register(Flag)
@@ -35,7 +36,8 @@ admin.site.unregister(get_user_model())
 
 @admin.register(User)
 class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]
-    """Django's, with the user's devices; each sign-out stands in the user's history."""
+    """Django's, with the user's devices; each sign-out stands in the user's history, and whoever
+    keeps an audit log hears of it by `devices_signed_out`."""
 
     change_form_template = "admin/user_change_form.html"
 
@@ -68,4 +70,5 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]
         said %= {"count": count}
         if count:
             self.log_change(request, user, said)
+            devices_signed_out.send(type(self), actor=request.user, user=user, count=count)
         messages.success(request, said)

@@ -231,7 +231,8 @@ class Viewers:
 
     `join` and `leave` only note; `tick`, called about once a second, sends everything that is due
     in one round trip: who came, who left, every `BEAT` seconds all who are still here, and the
-    question how many watch each board that somebody watches here.
+    question how many watch each board that somebody watches here. A stream without a board has ""
+    for its board: its viewer is on the site, and watches none.
     """
 
     def __init__(self, client: Any = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -283,7 +284,7 @@ class Viewers:
         here = {(viewer, board) for viewer, boards in self._tabs.items() for board in boards}
         due = here if beat else set(self._due)
         gone = set(self._gone)
-        boards = sorted({board for _, board in here})
+        boards = sorted({board for _, board in here if board})
         if not here and not gone:
             self._counts = {}
             return {}
@@ -315,5 +316,6 @@ class Viewers:
 def _by_board(places: Iterable[Place]) -> dict[str, list[str]]:
     viewers: dict[str, list[str]] = defaultdict(list)
     for viewer, board in places:
-        viewers[board].append(viewer)
+        if board:
+            viewers[board].append(viewer)
     return viewers

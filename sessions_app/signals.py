@@ -8,10 +8,13 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save
-from django.dispatch import receiver
+from django.dispatch import Signal, receiver
 
 from sessions_app import devices, flags, presence
 from sessions_app.models import Flag
+
+# Staff signed out `count` devices of `user`; sent by the admin with `actor`, the member of staff.
+devices_signed_out = Signal()
 
 
 @receiver(post_save, sender=get_user_model())

@@ -10,8 +10,9 @@ import asyncio
 import contextlib
 import logging
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable, Hashable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,7 +24,7 @@ from config.outages import OUTAGES
 from config.redis import OUTAGE_ERRORS, get_async_redis
 from leaderboard import keys, notices
 from leaderboard.access import ACCESS_CHANGED
-from leaderboard.live.topic import Source, Topic, Viewer, event
+from leaderboard.live.topic import HEARTBEAT, OPENING, Source, Topic, Viewer, event
 from sessions_app import keys as session_keys
 from sessions_app.backend import parse_ended
 from sessions_app.presence import Viewers
@@ -34,7 +35,7 @@ GATHER = 0.25  # seconds between two updates of a board
 MINE_EVERY = 1.0  # seconds between two looks at where the viewers themselves stand
 BEAT = 1.0  # seconds between two reports of who is here
 LOOK_AGAIN = 5  # beats between two looks at a board on which nothing happened
-HEARTBEAT = 15  # beats between two heartbeats to the browsers
+BEATS_PER_HEARTBEAT = 15  # to the browsers
 LINGER = 60.0  # seconds a topic without viewers is kept, for those who come back
 RETRY = (0.1, 0.5, 1.0, 2.0)  # seconds between attempts to reach Redis again; the last repeats
 
@@ -60,6 +61,15 @@ class Watch:
     player_id: str | None = None
     viewer: str | None = None
     session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A page without a board: it hears of its player's notices, if the account has a player."""
+
+    player_id: str | None
+    viewer: str | None
+    session: str
 
 
 class Feed:
@@ -123,6 +133,7 @@ class Hub:
         self._tasks: list[asyncio.Task[None]] = []
         self._channels: dict[bytes, Feed] = {}
         self._by_session: defaultdict[str, set[Viewer]] = defaultdict(set)
+        self._readers: set[Viewer] = set()
         self._starting = asyncio.Lock()
 
     async def stream(
@@ -131,39 +142,73 @@ class Hub:
         """Chunks of server-sent events for one viewer, until `gone` is done or the process ends."""
         topic = await self._topic(watch)
         viewer = topic.enter(watch.last_sequence, watch.player_id)
-        if watch.viewer is not None:
-            self.viewers.join(watch.viewer, watch.slug)
-        if gone is not None:
-            gone.add_done_callback(lambda _: viewer.leave())
-        if watch.session:
-            self._by_session[watch.session].add(viewer)
         try:
-            if watch.session and not await get_async_redis().exists(
-                session_keys.session(watch.session)
-            ):
-                return  # signed out since it was asked, and we were not listening yet
-            if watch.player_id is not None:
-                await topic.refresh_mine()
-            while not (topic.closed or viewer.gone):
-                chunk = topic.take(viewer)
-                if chunk:
-                    yield chunk
-                else:
-                    await viewer.wait()
+            async with self._welcome(viewer, watch, watch.slug, gone):
+                if watch.player_id is not None:
+                    await topic.refresh_mine()
+                while not (topic.closed or viewer.gone):
+                    chunk = topic.take(viewer)
+                    if chunk:
+                        yield chunk
+                    else:
+                        await viewer.wait()
         finally:
             topic.leave(viewer, asyncio.get_running_loop().time())
-            if watch.viewer is not None:
-                self.viewers.leave(watch.viewer, watch.slug)
-            if watch.session:
-                self._by_session[watch.session].discard(viewer)
-                if not self._by_session[watch.session]:
-                    del self._by_session[watch.session]
+
+    async def notices(
+        self, reader: Reader, gone: asyncio.Future[Any] | None = None
+    ) -> AsyncGenerator[bytes]:
+        """Chunks for a page without a board, which begin with the number of unread notices."""
+        async with self._starting:
+            await self._start()
+        viewer = Viewer(0, reader.player_id)
+        self._readers.add(viewer)
+        try:
+            async with self._welcome(viewer, reader, "", gone):
+                viewer.private = OPENING
+                if reader.player_id is not None:
+                    viewer.private += await _unread(reader.player_id)
+                while not viewer.gone:
+                    if viewer.private:
+                        chunk, viewer.private = viewer.private, b""
+                        yield chunk
+                    else:
+                        await viewer.wait()
+        finally:
+            self._readers.discard(viewer)
+
+    @contextlib.asynccontextmanager
+    async def _welcome(
+        self, viewer: Viewer, who: Watch | Reader, slug: str, gone: asyncio.Future[Any] | None
+    ) -> AsyncIterator[None]:
+        """Presence counts the viewer meanwhile, and the session's end or `gone` ends the stream."""
+        if who.viewer is not None:
+            self.viewers.join(who.viewer, slug)
+        if gone is not None:
+            gone.add_done_callback(lambda _: viewer.leave())
+        if who.session:
+            self._by_session[who.session].add(viewer)
+        try:
+            if who.session and not await get_async_redis().exists(
+                session_keys.session(who.session)
+            ):
+                viewer.leave()  # signed out since it was asked, and we were not listening yet
+            yield
+        finally:
+            if who.viewer is not None:
+                self.viewers.leave(who.viewer, slug)
+            if who.session:
+                self._by_session[who.session].discard(viewer)
+                if not self._by_session[who.session]:
+                    del self._by_session[who.session]
 
     async def stop(self) -> None:
         """End every stream at once."""
         for feed in self.feeds.values():
             for topic in feed.topics.values():
                 topic.close()
+        for viewer in self._readers:
+            viewer.leave()
         tasks = [*self._tasks, *(feed.task for feed in self.feeds.values() if feed.task)]
         for task in tasks:
             if task is not asyncio.current_task():
@@ -273,16 +318,11 @@ class Hub:
     async def _tell_player(self, data: bytes) -> None:
         """A notice, to every page that its player has open here."""
         player_id = notices.player_of(data)
-        viewers = [
-            viewer
-            for feed in self.feeds.values()
-            for topic in feed.topics.values()
-            for viewer in topic.viewers
-            if viewer.player_id == player_id
-        ]
+        topics = (topic for feed in self.feeds.values() for topic in feed.topics.values())
+        watching = chain(self._readers, *(topic.viewers for topic in topics))
+        viewers = [viewer for viewer in watching if viewer.player_id == player_id]
         if viewers:
-            unread = await notices.aunread_count(player_id)
-            chunk = event("notice", b'{"unread":%d}' % unread)
+            chunk = await _unread(player_id)
             for viewer in viewers:
                 viewer.tell(chunk)
 
@@ -321,6 +361,9 @@ class Hub:
                 for slug, watching in (await self.viewers.tick()).items():
                     if feed := self.feeds.get(slug):
                         feed.announce("presence", b'{"watching":%d}' % watching)
+            if count % BEATS_PER_HEARTBEAT == 0:
+                for viewer in self._readers:
+                    viewer.tell(viewer.private or HEARTBEAT)
             for feed in list(self.feeds.values()):
                 feed.drop_unwatched(asyncio.get_running_loop().time())
                 if not feed.topics:
@@ -330,7 +373,7 @@ class Hub:
                 if count % LOOK_AGAIN == 0:
                     # Somebody came online, or a window began anew, without any score.
                     feed.changed.set()
-                if count % HEARTBEAT == 0:
+                if count % BEATS_PER_HEARTBEAT == 0:
                     for topic in feed.topics.values():
                         topic.beat()
 
@@ -344,6 +387,10 @@ class Hub:
     async def _stop_with_process(self) -> None:
         await shutdown.wait()
         await self.stop()
+
+
+async def _unread(player_id: str) -> bytes:
+    return event("notice", b'{"unread":%d}' % await notices.aunread_count(player_id))
 
 
 def _channel(slug: str) -> str:

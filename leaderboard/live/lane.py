@@ -1,4 +1,5 @@
-"""`/live/boards/<slug>/`, served before Django: a viewer costs one small coroutine.
+"""`/live/boards/<slug>/`, and `/live/notices/` for pages without a board, served before Django: a
+viewer costs one small coroutine.
 
 Who may watch is decided once, when the stream opens, by the same rules as the page. Whatever is
 refused is passed on to Django, whose view at this address only says no, in the product's look.
@@ -8,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from io import BytesIO
 from typing import Any
 
@@ -26,7 +29,7 @@ from config.sql import ask_sql
 from config.views import RETRY_AFTER
 from leaderboard import selectors
 from leaderboard.live.boards import watch_page
-from leaderboard.live.hub import Watch, get_hub
+from leaderboard.live.hub import Reader, Watch, get_hub
 from leaderboard.models import Board
 from leaderboard.selectors.people import player_id_of
 from ratelimit import requests as limited_requests
@@ -34,7 +37,10 @@ from sessions_app import presence
 from sessions_app.backend import SessionStore
 
 POLICY = "live_stream"
-_PATH = re.compile(r"/live/boards/(?P<slug>[a-z0-9-]{1,64})/")
+_PATH = re.compile(r"/live/(?:notices|boards/(?P<slug>[a-z0-9-]{1,64}))/")
+
+# The chunks of a stream; the future is done when the viewer has left.
+Chunks = Callable[[asyncio.Future[Any]], AsyncGenerator[bytes]]
 
 HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -64,21 +70,30 @@ class LiveLane:
         async with limited_requests.akept(request, POLICY) as has_place:
             if has_place:
                 try:
-                    watch = await ask_sql(admit, request, match["slug"])
+                    admitted = await ask_sql(admit, request, match["slug"])
                 except OUTAGES as error:
                     await _send_outage(send, error)
                     return
-                if watch is not None:
-                    await serve(watch, receive, send)
+                if isinstance(admitted, Watch):
+                    await serve(admitted, receive, send)
+                    return
+                if admitted is not None:
+                    await _serve(partial(get_hub().notices, admitted), receive, send)
                     return
         await self.application(scope, receive, send)
 
 
-def admit(request: ASGIRequest, slug: str) -> Watch | None:
-    """The same questions as the page's: which board, may this person see it, is the view kept?"""
+def admit(request: ASGIRequest, slug: str | None) -> Watch | Reader | None:
+    """The same questions as the page's: which board, may this person see it, is the view kept?
+    Without a board: whose notices? Only one's own, and nobody's for strangers."""
     session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
     request.session = session
     request.user = get_user(request)
+    if slug is None:
+        if not request.user.is_authenticated:
+            return None
+        viewer = presence.viewer_of(request)
+        return Reader(player_id_of(request.user), viewer, session.digest)
     try:
         board = selectors.get_board(slug, request.user)
     except Board.DoesNotExist:
@@ -104,10 +119,14 @@ def _number(text: str) -> int | None:
 
 async def serve(watch: Watch, receive: Any, send: Any) -> None:
     """Send one viewer's events until they leave, Redis cannot be reached, or the process ends."""
+    await _serve(partial(get_hub().stream, watch), receive, send)
+
+
+async def _serve(stream: Chunks, receive: Any, send: Any) -> None:
     gone = asyncio.ensure_future(_until_gone(receive))
     started = False
     try:
-        async with aclosing(get_hub().stream(watch, gone)) as chunks:
+        async with aclosing(stream(gone)) as chunks:
             async for chunk in chunks:
                 if not started:
                     started = True

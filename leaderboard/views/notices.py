@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -10,12 +11,14 @@ from django.views.decorators.http import require_safe
 
 from leaderboard import notices
 from leaderboard.selectors import people
+from ratelimit.decorators import limit
 
 
 @require_safe
-def unread(request: HttpRequest) -> HttpResponse:
-    """The number beside “Notices”, asked again now and then by pages without a live stream."""
-    return render(request, "components/unread.html")
+@limit("live_stream")
+def live_notices(request: HttpRequest) -> HttpResponse:
+    """The address of the stream, see `live_board`: what arrives here was refused before Django."""
+    raise PermissionDenied
 
 
 @never_cache

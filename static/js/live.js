@@ -1,4 +1,4 @@
-// A board that moves: one event stream per page. Markup: leaderboard/board_section.html.
+// One event stream per page: a board that moves (board_section.html), or notices (unread.html).
 
 const GLIDE = { duration: 550, easing: "cubic-bezier(.2,.8,.2,1)" };
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -132,7 +132,7 @@ const on = {
     soon("me:changed");
   },
   notice({ unread }) {
-    for (const bell of all("[data-notices]")) bell.textContent = unread;
+    for (const bell of all("[data-notices]")) bell.textContent = unread || "";
   },
   redis({ away }) { show(away ? "away" : "live"); },
   // Not all viewers at once.

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
+from leaderboard import keys, notices
 from tests.browser.conftest import Person, Server
 
 People = Callable[..., Person]
@@ -107,3 +110,21 @@ def test_tabs_pages_and_back_keep_their_address(person: People, server: Server) 
     page.wait_for_selector('[data-rank="1"]')
     server.engine().upsert_user("p45", 95000)
     wait_for_leader(page, "p45")
+
+
+@pytest.mark.parametrize("path", ["/", "/accounts/devices/"])
+def test_a_notice_shows_on_any_open_page(person: People, server: Server, path: str) -> None:
+    page = person("ada").open(path)
+    with server.redis.client() as redis:
+        bell = page.locator("[data-notices]")
+        before = int(bell.text_content() or 0)
+        page.evaluate("window.same = true")
+        told = [keys.notices(notices._digest("p30")), keys.notice_told("p30", "x")]
+        text = '{"kind":"overtaken","board":"arena","name":"Arena","by":"Bob","rank":2}'
+        notices._add(redis, told, [0, 60, 200, text, "p30", keys.notices_live()])
+    page.wait_for_function(
+        "count => document.querySelector('[data-notices]').textContent === String(count)",
+        arg=before + 1,
+        timeout=5000,
+    )
+    assert page.evaluate("window.same"), "without a reload"

@@ -261,3 +261,19 @@ def test_the_audit_log_is_read_only(board, admin_of_all):
     services.close_season(board=board, actor=ACTOR)
     for name in ("season", "restriction", "player", "auditentry"):
         assert admin_of_all.get(reverse(f"admin:leaderboard_{name}_changelist")).status_code == 200
+
+
+def test_signing_out_somebodys_devices_stands_in_the_audit_log(client):
+    staff, ann = User.objects.create_superuser("root"), User.objects.create_user("ann")
+    Player.objects.create(id="p7", account=ann)
+    phone = Client()
+    phone.force_login(ann)
+    client.force_login(staff)
+    address = f"/admin/auth/user/{ann.pk}/devices/"
+    client.post(address)
+    client.post(address)  # nobody is left to sign out
+    (entry,) = AuditEntry.objects.filter(action="devices.sign_out")
+    assert (entry.actor, entry.player_id) == (staff, "p7")
+    assert entry.data == {"account": "ann", "devices": 1}
+    page = client.get(reverse("admin:leaderboard_auditentry_changelist")).text
+    assert "devices.sign_out" in page

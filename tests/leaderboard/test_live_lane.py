@@ -8,15 +8,20 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+import redis
 from django.conf import settings
-from django.test import Client
+from django.contrib.auth.models import User
+from django.test import AsyncClient, Client
 
 from config.redis import close_async_redis
-from leaderboard.live.hub import close_hub
+from leaderboard import notices
+from leaderboard.live.hub import close_hub, get_hub
 from leaderboard.live.lane import LiveLane
 from leaderboard.models import Board
+from sessions_app import devices
+from sessions_app import keys as session_keys
 from tests.leaderboard.pages.conftest import make_board, make_player, score
-from tests.servers import RedisServer
+from tests.servers import RedisServer, wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -168,3 +173,61 @@ async def test_redis_away_is_503(cup: Board, redis_server: RedisServer) -> None:
         redis_server.start()
     assert status == 503
     assert headers["retry-after"] == "5"
+
+
+def sign_in(name: str) -> str:
+    client = Client()
+    client.force_login(make_player(name))
+    return f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
+
+
+async def test_a_page_without_a_board_hears_of_its_own_notices_alone(cup: Board) -> None:
+    ada, bob = [
+        Stream("/live/notices/", cookie=await asyncio.to_thread(sign_in, name))
+        for name in ("ada", "bob")
+    ]
+    for stream in (ada, bob):
+        assert (await stream.start())[0] == 200
+        assert b'{"unread":0}' in await stream.until(b"event: notice")
+    await asyncio.to_thread(notices.overtaken, cup, "ada", by="Bob", rank=2)
+    assert b'{"unread":1}' in await ada.until(b"event: notice")
+    await asyncio.to_thread(notices.overtaken, cup, "bob", by="Cid", rank=3)
+    # The first that Bob hears of is his own.
+    assert b'{"unread":1}' in (await asyncio.wait_for(bob.sent.get(), 20))["body"]
+    assert bob.sent.empty()
+    await ada.close()
+    await bob.close()
+    assert not get_hub()._readers
+
+
+async def test_its_reader_is_on_the_site_and_on_no_board(
+    cup: Board, redis_client: redis.Redis
+) -> None:
+    stream = Stream("/live/notices/", cookie=await asyncio.to_thread(sign_in, "ada"))
+    await stream.start()
+    await asyncio.to_thread(wait_for, lambda: redis_client.zcard(session_keys.site_accounts()))
+    assert not redis_client.exists(
+        session_keys.board_accounts("cup"), session_keys.board_accounts("")
+    )
+    await stream.close()
+
+
+async def test_it_ends_when_its_device_is_signed_out(cup: Board) -> None:
+    cookie = await asyncio.to_thread(sign_in, "ada")
+    stream = Stream("/live/notices/", cookie=cookie)
+    await stream.start()
+    await stream.until(b"event: notice")
+    user = await User.objects.aget(player__id="ada")
+    await devices.asign_out_all(user.pk)
+    await asyncio.wait_for(stream.task, 2)
+    again = Stream("/live/notices/", cookie=cookie)
+    await asyncio.wait_for(again.task, 20)
+    assert again.passed_on
+
+
+async def test_strangers_have_no_notices(cup: Board) -> None:
+    for headers in ({}, {"cookie": f"{settings.SESSION_COOKIE_NAME}=made-up"}):
+        stream = Stream("/live/notices/", **headers)
+        await asyncio.wait_for(stream.task, 20)
+        assert stream.passed_on
+    assert (await AsyncClient().get("/live/notices/")).status_code == 403

@@ -40,7 +40,7 @@ PAGES = {
     "accounts/devices/sign-out/": ("POST", 302, 404, None),  # no such device
     "accounts/profile/": ("GET", 302, 200, None),
     "accounts/notices/": ("GET", 302, 200, None),
-    "accounts/notices/unread/": ("GET", 200, 200, None),  # a number, none for strangers
+    "live/notices/": ("GET", 403, 403, None),  # served before Django, to who is signed in
     "ops/": ("GET", 302, 403, None),
     "presence/": ("POST", 204, 204, None),
     "look/language/": ("POST", 302, 302, None),
