@@ -205,7 +205,7 @@ def test_times_are_the_readers_own(person: People) -> None:
 def test_markup_in_names_stays_text(person: People, server: Server) -> None:
     name = '<img src=x onerror="document.title=1">\u202eevil'
     page = person().open_live()
-    server.engine().upsert_user("p46", 96000, {"name": name})
+    server.engine().upsert_user("p46", 98000, {"name": name})
     page.wait_for_selector('[data-rows] tr:first-child[data-id="p46"]')
     assert "<img" in page.inner_text('[data-id="p46"]')
     assert page.locator('[data-id="p46"] img').count() == 0
