@@ -80,6 +80,7 @@ class Command(BaseCommand):
         first_run = self.migrate()
         self.collect_static()
         if first_run and not options["no_seed"] and not settings.PRODUCTION:
+            self.say("Making sample boards …")
             call_command("seed", verbosity=0)
         serving = Serving(host, port, options)
         try:
@@ -113,6 +114,7 @@ class Command(BaseCommand):
             executor = MigrationExecutor(connection)
             first_run = not executor.loader.applied_migrations
             if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+                self.say("Preparing the database …")
                 call_command("migrate", verbosity=0, interactive=False)
         return first_run
 
@@ -142,7 +144,10 @@ class Command(BaseCommand):
         if logs == "files":
             lines.append("Logs are in var/log/.")
         lines.append("Stop with Ctrl-C.")
-        self.stdout.write("\n".join(lines))
+        self.say("\n".join(lines))
+
+    def say(self, text: str) -> None:
+        self.stdout.write(text)
         self.stdout.flush()
 
 
