@@ -37,11 +37,13 @@ class Rostrum:
         )
 
     def wait_until_up(self):
-        self.banner = [self.process.stdout.readline()]
-        assert "Rostrum is up" in self.banner[0], self.process.stderr.read()
-        while "Ctrl-C" not in self.banner[-1]:
-            self.banner.append(self.process.stdout.readline())
-        return self
+        self.banner = []
+        for line in self.process.stdout:  # what the first start waits for comes before
+            if self.banner or "Rostrum is up" in line:
+                self.banner.append(line)
+            if "Ctrl-C" in line:
+                return self
+        raise AssertionError(self.process.stderr.read())
 
     def get(self, path):
         try:
