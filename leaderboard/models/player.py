@@ -6,14 +6,14 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Substr
-from django.db.models.lookups import In
+from django.db.models import F, Func, Q, Value
+from django.db.models.functions import Length
+from django.db.models.lookups import Exact
 from django.utils.translation import gettext_lazy as _
 
 from leaderboard.models.constraints import one_of
 
-LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LONGEST_ID = 256  # bytes, as the engine counts them
 
 
@@ -82,10 +82,14 @@ class Player(models.Model):
         constraints = [
             one_of("player", "privacy", "shown", "anonymous", "opted_out"),
             models.CheckConstraint(condition=~Q(id=""), name="player_has_an_id"),
-            # Not by a regular expression: on SQLite that would call Python for every row.
+            # Nothing is left without the letters. By a regular expression, SQLite would call Python
+            # for every row.
             models.CheckConstraint(
                 condition=Q(country="")
-                | Q(In(Substr("country", 1, 1), LETTERS), In(Substr("country", 2), LETTERS)),
+                | Q(
+                    Exact(Func(F("country"), Value(LETTERS), function="LTRIM"), Value("")),
+                    Exact(Length("country"), Value(2)),
+                ),
                 name="player_country_is_two_letters",
             ),
         ]

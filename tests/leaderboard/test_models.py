@@ -136,7 +136,7 @@ def test_a_restriction_is_active_until_its_end():
     assert list(Restriction.objects.expired()) == [ban]
 
 
-@pytest.mark.parametrize("country", ["Germany", "de", "D1"])
+@pytest.mark.parametrize("country", ["Germany", "de", "D1", "D", "ÄÖ"])
 def test_a_country_is_two_letters(country):
     refused(Player.objects.create, id="ada", country=country)
 
