@@ -15,10 +15,12 @@ def fail():
     raise OperationalError("gone")
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_the_answer_comes_back():
     assert await ask_sql(divmod, 7, 2) == (3, 1)
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_after_a_failure_nobody_waits_for_another(monkeypatch):
     monkeypatch.setattr(sql, "PAUSE", 60.0)
     asked = []
@@ -33,6 +35,7 @@ async def test_after_a_failure_nobody_waits_for_another(monkeypatch):
     assert asked == [1]
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_an_error_that_is_no_outage_stops_nobody():
     with pytest.raises(ZeroDivisionError):
         await ask_sql(divmod, 1, 0)
