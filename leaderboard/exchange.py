@@ -134,7 +134,8 @@ def _raw(file: IO[str], form: str) -> Iterator[tuple[int, dict[str, Any] | str]]
         reader = csv.DictReader(file)
         missing = {"player_id", "score"} - set(reader.fieldnames or ())
         if missing:
-            yield 1, f"the first line must name the columns player_id and score, not {missing}"
+            lacking = " and ".join(sorted(missing))
+            yield 1, f"the first line must name the columns player_id and score; it lacks {lacking}"
             return
         try:
             for row in reader:

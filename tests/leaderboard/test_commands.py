@@ -145,7 +145,7 @@ def test_an_empty_board_is_an_empty_list():
     [
         ("a.csv", "player_id,score\nada,1\nbob,x\n", "line 3: The score must be a number."),
         ("a.csv", "player_id,score\nada,1,2\n", "line 2: there are more values"),
-        ("a.csv", "player,points\nada,1\n", "line 1: the first line must name the columns"),
+        ("a.csv", "player,points\nada,1\n", "it lacks player_id and score"),
         ("a.csv", "player_id,score\n,1\n", "line 2: The id of a player cannot be empty."),
         ("a.csv", "player_id,score\nada,\n", "line 2: score is missing"),
         ("a.ndjson", '{"player_id": "ada", "score": 1}\n\n{"player_id"\n', "line 3: not JSON"),
