@@ -8,29 +8,57 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('leaderboard', '0003_durability'),
+        ("leaderboard", "0003_durability"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.RemoveConstraint(
-            model_name='player',
-            name='player_country_is_two_letters',
+            model_name="player",
+            name="player_country_is_two_letters",
         ),
         migrations.AlterField(
-            model_name='finalstanding',
-            name='season',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='standings', to='leaderboard.season'),
+            model_name="finalstanding",
+            name="season",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="standings",
+                to="leaderboard.season",
+            ),
         ),
         migrations.AlterField(
-            model_name='scoreevent',
-            name='board',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='leaderboard.board'),
+            model_name="scoreevent",
+            name="board",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="events",
+                to="leaderboard.board",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='player',
-            constraint=models.CheckConstraint(condition=models.Q(('country', ''), models.Q(django.db.models.lookups.Exact(models.Func(models.F('country'), models.Value('ABCDEFGHIJKLMNOPQRSTUVWXYZ'), function='LTRIM'), models.Value('')), django.db.models.lookups.Exact(django.db.models.functions.text.Length('country'), models.Value(2))), _connector='OR'), name='player_country_is_two_letters'),
+            model_name="player",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("country", ""),
+                    models.Q(
+                        django.db.models.lookups.Exact(
+                            models.Func(
+                                models.F("country"),
+                                models.Value("ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+                                function="LTRIM",
+                            ),
+                            models.Value(""),
+                        ),
+                        django.db.models.lookups.Exact(
+                            django.db.models.functions.text.Length("country"), models.Value(2)
+                        ),
+                    ),
+                    _connector="OR",
+                ),
+                name="player_country_is_two_letters",
+            ),
         ),
     ]
