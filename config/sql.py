@@ -6,9 +6,10 @@ what stands below, a connection that broke would stay with the thread, and fail,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Hashable
 from time import monotonic
-from typing import ParamSpec, TypeVar
+from typing import Generic, ParamSpec, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.db import OperationalError, connections
@@ -27,6 +28,24 @@ _away_until = 0.0
 async def ask_sql(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run `question` on that thread, and leave it without a connection."""
     return await sync_to_async(_ask)(question, *args, **kwargs)
+
+
+class Shared(Generic[T]):
+    """However many ask for the same at once, SQL is asked once. Belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self._asking: dict[Hashable, asyncio.Future[T]] = {}
+
+    async def ask(
+        self, name: Hashable, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        asking = self._asking.get(name)
+        if asking is None:
+            asking = asyncio.ensure_future(ask_sql(question, *args, **kwargs))
+            self._asking[name] = asking
+            asking.add_done_callback(lambda _: self._asking.pop(name, None))
+        # Whoever gives up waiting does not take the answer from the others.
+        return await asyncio.shield(asking)
 
 
 def _ask(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

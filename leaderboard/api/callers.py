@@ -6,17 +6,19 @@ path asks SQL once in a while and a key that was revoked or changed is known eve
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from django.db.models import Q
 from django.utils import timezone
 
-from config.sql import ask_sql
+from config.sql import Shared
 from leaderboard.api.errors import ApiError, board_not_found
 from leaderboard.models import ApiKey, Board
 from leaderboard.models.api_key import PREFIX
@@ -135,6 +137,7 @@ class Keyring:
 
 
 keyring = Keyring()
+_asking: WeakKeyDictionary[asyncio.AbstractEventLoop, Shared[Caller]] = WeakKeyDictionary()
 
 
 def identify(authorization: bytes | None, address: str) -> Caller:
@@ -150,7 +153,11 @@ async def aidentify(authorization: bytes | None, address: str) -> Caller:
         return anonymous(address)
     caller = keyring.remembered(authorization)
     if caller is None:
-        caller = await ask_sql(keyring.look_up, authorization, address)
+        # A busy key is forgotten under the eyes of all its callers.
+        asking = _asking.setdefault(asyncio.get_running_loop(), Shared())
+        caller = await asking.ask(authorization, keyring.look_up, authorization, address)
+        if caller.refused is not None:
+            caller = anonymous(address, caller.refused)  # not by the address of whoever was first
     return caller
 
 

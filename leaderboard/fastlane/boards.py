@@ -7,7 +7,7 @@ from collections.abc import Callable
 from time import monotonic
 from weakref import WeakKeyDictionary
 
-from config.sql import ask_sql
+from config.sql import Shared
 from leaderboard.api.errors import board_not_found
 from leaderboard.engine import AsyncRedisLeaderboard
 from leaderboard.models import Board
@@ -47,7 +47,7 @@ class Cards:
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._cards: dict[str, Card] = {}
-        self._loading: dict[str, asyncio.Future[Board | None]] = {}
+        self._loading: Shared[Board | None] = Shared()
 
     def fresh(self, slug: str) -> Card | None:
         """The card, when it was looked up a moment ago."""
@@ -56,7 +56,7 @@ class Cards:
 
     async def get(self, slug: str) -> Card:
         asked = self._clock()
-        board = await self._load(slug)
+        board = await self._loading.ask(slug, _find, slug)
         if board is None:
             self._cards.pop(slug, None)
             raise board_not_found()
@@ -68,15 +68,6 @@ class Cards:
             del self._cards[next(iter(self._cards))]
         card = self._cards[slug] = Card(board, asked + REMEMBER)
         return card
-
-    async def _load(self, slug: str) -> Board | None:
-        """However many ask at once, SQL is asked once."""
-        loading = self._loading.get(slug)
-        if loading is None:
-            loading = asyncio.ensure_future(ask_sql(_find, slug))
-            self._loading[slug] = loading
-            loading.add_done_callback(lambda _: self._loading.pop(slug, None))
-        return await asyncio.shield(loading)
 
 
 def _find(slug: str) -> Board | None:

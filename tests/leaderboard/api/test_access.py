@@ -134,6 +134,15 @@ def test_a_change_of_a_key_is_known_within_five_seconds(db):
     assert callers.REMEMBER <= 5
 
 
+def test_callers_that_come_together_are_looked_up_once(boards, django_assert_max_num_queries):
+    api = Api(make_key("read"))
+    with django_assert_max_num_queries(6):  # the key, its boards, its last use, the board
+        answers = api.together([("GET", "boards/public/entries")] * 20)
+    assert {answer.status_code for answer in answers} == {200}
+    wrong = Api("rk_wrong").together([("GET", "boards/public/entries")] * 5)
+    assert {answer.json()["code"] for answer in wrong} == {"key_unknown"}
+
+
 def test_the_last_use_is_noted_once_a_minute(boards):
     api = Api(make_key("read"))
     api.get("boards/public/entries")
