@@ -15,7 +15,7 @@ from sessions_app import devices, flags, keys, presence, visits
 from sessions_app.backend import SessionStore
 from sessions_app.models import Flag
 from sessions_app.ops.server import redis_servers
-from tests.servers import OWN_SERVER, redis_cluster, redis_server
+from tests.servers import OWN_CACHE, OWN_SERVER, redis_cluster, redis_server
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("sessions servers")]
 
@@ -36,7 +36,7 @@ def address(request):
 @pytest.fixture
 def server(address, settings):
     """The whole app on that server; the cache stays where it is."""
-    settings.CACHES = cache_settings(address, OWN_SERVER.url)
+    settings.CACHES = cache_settings(address, (OWN_CACHE or OWN_SERVER).url)
     flags.forget()
     return get_redis()
 
