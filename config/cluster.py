@@ -10,6 +10,7 @@ visitors, gauges, reads) comes out the same twice.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import redis
@@ -63,6 +64,8 @@ class CautiousCluster(redis.cluster.RedisCluster):
             super().__init__(retry=Retry(NoBackoff(), RETRIES), **options)
         except RedisClusterException as error:
             raise _told_apart(error) or error from error
+        # Handed on to every pipeline, which would ask a node for the keys of each script call.
+        self.commands_parser.get_keys = partial(_keys_of, self.commands_parser.get_keys)  # type: ignore[method-assign]
 
     def _execute_command(self, target_node: Any, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -131,6 +134,13 @@ class AsyncCautiousCluster(redis.asyncio.cluster.RedisCluster):
         for client in self._plain.values():
             await client.aclose()
         await self.aclose()
+
+
+def _keys_of(ask: Any, connection: Any, *args: Any) -> Any:
+    """The keys of a command; those of a script call stand in it, so no node is asked for them."""
+    if args[0].upper() in {"EVAL", "EVALSHA"}:
+        return list(args[3 : 3 + int(args[2])])
+    return ask(connection, *args)
 
 
 def _address(node: Any) -> tuple[str, int]:

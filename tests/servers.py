@@ -75,6 +75,10 @@ class RedisServer:
     def client(self, **kwargs: Any) -> redis.Redis:
         return redis.Redis(host="127.0.0.1", port=self.port, **kwargs)
 
+    def client_of(self, key: str) -> redis.Redis:
+        """A plain client of the server that holds the key, such as a channel's listener needs."""
+        return self.client()
+
     def command(self) -> list[str]:
         options = self.options | {
             "port": str(self.port),
@@ -182,6 +186,47 @@ def _replicates(client: redis.Redis, primary: str) -> bool:
     return False
 
 
+class WholeCluster(redis.RedisCluster):
+    """Where redis-py would ask any one node, tests ask all of them and add up."""
+
+    def _each(self) -> list[redis.Redis]:
+        return [self.get_redis_connection(node) for node in self.get_primaries()]
+
+    def keys(self, pattern: str = "*") -> Any:
+        return list(self.scan_iter(match=pattern))
+
+    def dbsize(self) -> Any:
+        return len(self.keys())
+
+    def config_set(self, name: str, value: Any) -> Any:
+        return [node.config_set(name, value) for node in self._each()]
+
+    def config_resetstat(self) -> Any:
+        return [node.config_resetstat() for node in self._each()]
+
+    def slowlog_reset(self) -> Any:
+        return [node.slowlog_reset() for node in self._each()]
+
+    def client_list(self) -> Any:
+        return [client for node in self._each() for client in node.client_list()]
+
+    def info(self, section: str) -> Any:
+        total: dict[str, Any] = {}
+        for node in self._each():
+            _add(total, node.info(section))
+        return total
+
+
+def _add(total: dict[str, Any], more: dict[str, Any]) -> None:
+    for name, value in more.items():
+        if isinstance(value, dict):
+            _add(total.setdefault(name, {}), value)
+        elif isinstance(value, int | float) and name in total:
+            total[name] += value
+        else:
+            total[name] = value
+
+
 class OwnCluster:
     """Three primaries in place of the one server that most tests run on."""
 
@@ -198,8 +243,13 @@ class OwnCluster:
         self.servers = self._stack.enter_context(redis_cluster(ports=self.ports))
         return self
 
-    def client(self, **kwargs: Any) -> redis.RedisCluster:
-        return redis.RedisCluster(host="127.0.0.1", port=self.ports[0], **kwargs)
+    def client(self, **kwargs: Any) -> WholeCluster:
+        return WholeCluster(host="127.0.0.1", port=self.ports[0], **kwargs)
+
+    def client_of(self, key: str) -> redis.Redis:
+        with self.client() as cluster:
+            node = cluster.get_node_from_key(key)
+        return redis.Redis(host="127.0.0.1", port=node.port)
 
     def remove(self) -> None:
         self._stack.close()

@@ -15,6 +15,7 @@ from config.redis import (
     get_async_redis,
     get_redis,
 )
+from tests.servers import ON_CLUSTER
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,9 @@ def test_the_data_cannot_be_cleared_as_if_it_were_a_cache():
 
 def test_each_purpose_waits_as_long_as_it_should(settings):
     def timeout(alias):
-        return get_redis(alias).connection_pool.connection_kwargs["socket_timeout"]
+        client = get_redis(alias)
+        node = client.client_for("any") if ON_CLUSTER else client
+        return node.connection_pool.connection_kwargs["socket_timeout"]
 
     assert [timeout(alias) for alias in ("data", "blocking")] == [5.0, None]
     assert settings.PRODUCT_ANSWER_TIMEOUT["limits"] < 0.1

@@ -15,7 +15,7 @@ from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard, keys, models, n
 from leaderboard.live import hub as hub_module
 from leaderboard.live.hub import Hub, Watch, close_hub, get_hub
 from leaderboard.live.topic import Picture, Row
-from tests.servers import RedisServer, wait_for
+from tests.servers import ON_CLUSTER, RedisServer, wait_for
 
 SLUG = "cup"
 RULES: dict[str, Any] = {"max_entries": None, "ties": "earliest", "notices": True}
@@ -104,8 +104,9 @@ async def test_many_viewers_share_one_subscription_and_one_read(
     streams = [Stream(hub, source=lambda: board) for _ in range(40)]
     for stream in streams:
         await stream.next("snapshot")
-    subscribers = [client for client in redis_client.client_list() if int(client["sub"]) > 0]
-    assert len(subscribers) == 1
+    if not ON_CLUSTER:  # there, each node that holds a watched board has one
+        subscribers = [client for client in redis_client.client_list() if int(client["sub"]) > 0]
+        assert len(subscribers) == 1
     reads = board.reads
     for number in range(100):
         engine.upsert_user(f"p{number}", number)

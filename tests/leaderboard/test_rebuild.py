@@ -12,7 +12,7 @@ from leaderboard import clock, keys, pointer, rebuild, services
 from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
 from leaderboard.services import boards, marks
 from tests.leaderboard.boards import ACTOR, forget_seasons, ids, open_board, submit
-from tests.servers import wait_for
+from tests.servers import OWN_SERVER, wait_for
 
 pytestmark = pytest.mark.django_db
 
@@ -218,10 +218,13 @@ def test_a_deleted_board_leaves_no_key():
     assert not Board.objects.exists()
 
 
-def test_open_pages_hear_of_a_rebuild(redis_client):
+def test_open_pages_hear_of_a_rebuild():
     board = open_board()
     play(board, 5)
-    with redis_client.pubsub(ignore_subscribe_messages=True) as listener:
+    with (
+        OWN_SERVER.client_of(keys.live(board.key)) as client,
+        client.pubsub(ignore_subscribe_messages=True) as listener,
+    ):
         listener.ssubscribe(keys.live(board.key))
         listener.get_message(timeout=5)
         again(board)

@@ -84,6 +84,7 @@ def test_a_change_inside_a_value_is_found():
     assert again(session)["cart"] == {"apples": 2}
 
 
+@pytest.mark.one_server  # listens to it
 def test_only_the_changed_field_is_sent(redis_client):
     session = again(saved(**{f"key{number}": "x" * 100 for number in range(10)}))
     session["key3"] = "y"

@@ -12,6 +12,7 @@ from sessions_app import flags, keys
 from sessions_app.flags import aflag_enabled, flag_enabled, flag_required
 from sessions_app.models import Flag
 from sessions_app.visitors import COOKIE
+from tests.servers import ON_CLUSTER
 
 pytestmark = pytest.mark.django_db
 
@@ -104,7 +105,9 @@ def test_asking_again_costs_nothing(ask, save, django_assert_num_queries, redis_
     with django_assert_num_queries(0):
         for _ in range(100):
             assert ask("nearby")
-    assert redis_client.info("stats")["total_commands_processed"] - before <= 1
+    # The first INFO itself, one to each node.
+    nodes = 3 if ON_CLUSTER else 1
+    assert redis_client.info("stats")["total_commands_processed"] - before <= nodes
 
 
 def test_another_process_sees_a_change_after_three_seconds(ask, save, monkeypatch):

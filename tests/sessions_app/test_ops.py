@@ -10,7 +10,6 @@ from django.utils import timezone
 from sessions_app import keys, ops, presence
 from sessions_app.ops import Fact, Section, server
 from sessions_app.ops.server import redis_servers
-from tests.servers import ON_CLUSTER
 
 pytestmark = pytest.mark.django_db
 
@@ -24,12 +23,6 @@ def staff(client):
 def facts(section):
     """By name; on a cluster, each node has its own, and a test sets all of them alike."""
     return {fact.name.rpartition(" · ")[2]: fact for fact in section.facts}
-
-
-def configure(client, **values):
-    for name, value in values.items():
-        where = {"target_nodes": "all"} if ON_CLUSTER else {}
-        client.config_set(name.replace("_", "-"), value, **where)
 
 
 def test_it_is_for_staff(client, staff):
@@ -76,23 +69,26 @@ def test_it_warns_when_persistence_is_off_and_when_eviction_is_on(redis_client):
     assert facts(redis_servers())["Persistence"].warning
     assert not facts(redis_servers())["Eviction"].warning
     try:
-        configure(redis_client, appendonly="yes", maxmemory_policy="allkeys-lru")
+        redis_client.config_set("appendonly", "yes")
+        redis_client.config_set("maxmemory-policy", "allkeys-lru")
         found = facts(redis_servers())
         assert not found["Persistence"].warning
         assert found["Eviction"].warning
     finally:
-        configure(redis_client, appendonly="no", maxmemory_policy="noeviction")
+        redis_client.config_set("appendonly", "no")
+        redis_client.config_set("maxmemory-policy", "noeviction")
 
 
 def test_the_slow_log_names_scripts_and_never_shows_values(redis_client, monkeypatch):
     monkeypatch.setattr(server, "SLOW_ENTRIES", 100)  # every node's
     presence.touch(["u:1"])
-    configure(redis_client, slowlog_log_slower_than="0")
+    redis_client.slowlog_reset()
+    redis_client.config_set("slowlog-log-slower-than", "0")
     try:
         presence.touch(["v:secret-visitor"])
         redis_client.set("plain", "secret value")
     finally:
-        configure(redis_client, slowlog_log_slower_than="10000")
+        redis_client.config_set("slowlog-log-slower-than", "10000")
     (table,) = redis_servers().tables
     assert {"touch_present", "SET"} <= {row[2] for row in table.rows}
     assert keys.site_accounts() in [row[3] for row in table.rows]

@@ -12,7 +12,7 @@ import pytest
 import redis
 import redis.asyncio
 
-from tests.servers import OWN_SERVER, RedisServer, redis_cluster, redis_server
+from tests.servers import ON_CLUSTER, OWN_SERVER, RedisServer, redis_cluster, redis_server
 
 
 @dataclass
@@ -55,7 +55,7 @@ class _Servers(dict[str, Backend]):
 
     def __missing__(self, name: str) -> Backend:
         if name == "valkey":
-            server = OWN_SERVER
+            server = self.stack.enter_context(redis_server()) if ON_CLUSTER else OWN_SERVER
         elif name == "redis7":
             binary = shutil.which("redis-server")
             if binary is None:

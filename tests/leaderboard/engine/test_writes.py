@@ -7,6 +7,7 @@ import pytest
 from leaderboard import RedisLeaderboard
 from leaderboard.engine.errors import LeaderboardError, RowsRefusedError, SeasonMovedError
 from leaderboard.engine.values import Submission
+from tests.servers import OWN_SERVER
 
 KEY = "leaderboard:{w}"
 
@@ -258,7 +259,10 @@ def test_the_stream_is_capped(redis_client):
 
 def test_a_notice_says_who_moved_where(redis_client):
     board = RedisLeaderboard(redis_client, KEY, None, notices=True)
-    with redis_client.pubsub(ignore_subscribe_messages=True) as listener:
+    with (
+        OWN_SERVER.client_of(f"{KEY}:live") as client,
+        client.pubsub(ignore_subscribe_messages=True) as listener,
+    ):
         listener.ssubscribe(f"{KEY}:live")
         listener.get_message(timeout=5)  # the subscription
         board.upsert_user('a"b', 5)
