@@ -95,6 +95,9 @@ def seed_board(
     chance = random.Random(f"{seed}:{sample.slug}")  # noqa: S311 sample scores, the same for the same seed
     with large_cache(), transaction.atomic():
         board = Board(slug=sample.slug, submitters=Board.Submitters.DEMO, **sample.values)
+        if len(people) > MOST_WITH_HISTORY:
+            # Each group is one more sorted set, of the season and of every window.
+            board.groups = board.groups[:1]
         board.full_clean()
         board.save()
         seeding = _Seeding(board, sample, people, chance, step)
