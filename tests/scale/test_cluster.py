@@ -147,3 +147,20 @@ def test_a_replicated_write_follows_a_slot_that_moves(cluster, client):
     assert other.increment_score("ada", 1)["score"] == 1
     move_slot(cluster, slot, to=target)
     assert board.increment_score("ada", 1)["score"] == 2
+
+
+def test_no_node_is_asked_which_keys_a_script_has(cluster, client):
+    def asked():
+        total = 0
+        for server in cluster:
+            with server.client() as node:
+                stats = node.info("commandstats")
+                total += stats.get("cmdstat_command|getkeys", {}).get("calls", 0)
+        return total
+
+    before = asked()
+    with client.pipeline(transaction=False) as pipe:
+        for number in range(3):
+            pipe.eval("return ARGV[1]", 1, f"key:{{{number}}}", number)
+        assert pipe.execute() == [b"0", b"1", b"2"]
+    assert asked() == before
