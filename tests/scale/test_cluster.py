@@ -161,6 +161,6 @@ def test_no_node_is_asked_which_keys_a_script_has(cluster, client):
     before = asked()
     with client.pipeline(transaction=False) as pipe:
         for number in range(3):
-            pipe.eval("return ARGV[1]", 1, f"key:{{{number}}}", number)
+            pipe.execute_command("EVAL", "return ARGV[1]", 1, f"key:{{{number}}}", number)
         assert pipe.execute() == [b"0", b"1", b"2"]
     assert asked() == before
