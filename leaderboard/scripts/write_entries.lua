@@ -27,7 +27,7 @@ local now, now_text = 0, '0'
 if numbered or ARGV[2] ~= '' then
   local time = call('TIME')
   now = time[1] * 1000000 + time[2]
-  now_text = string.format('%.0f', now)
+  now_text = string.format('%d', now)
 end
 
 if extra.season then
