@@ -90,7 +90,7 @@ def test_every_operation_is_one_round_trip(many):
         "upsert_user": lambda: board.upsert_user("a", 5, DETAILS),
         "increment_score": lambda: board.increment_score("a", 5),
         "submit": lambda: board.submit("a", 5, idempotency_key="k"),
-        "submit_many": lambda: board.submit_many([{"user_id": "a", "score": 5}] * 1000),
+        "submit_many": lambda: board.submit_many([{"user_id": "a", "score": 5}] * 500),
         "update_details": lambda: board.update_details("a", {"name": "b"}),
         "set_max_entries": lambda: board.set_max_entries(250),
         "hide": lambda: board.hide("a"),
