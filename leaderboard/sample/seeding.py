@@ -97,7 +97,7 @@ def seed_board(
         board = Board(slug=sample.slug, submitters=Board.Submitters.DEMO, **sample.values)
         if len(people) > MOST_WITH_HISTORY:
             # Each group is one more sorted set, of the season and of every window.
-            board.groups = board.groups[:1]
+            board.groups = []
         board.full_clean()
         board.save()
         seeding = _Seeding(board, sample, people, chance, step)
