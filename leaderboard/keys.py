@@ -109,7 +109,7 @@ def events(board: str) -> str:
 
 
 def live(board: str) -> str:
-    """channel: one compact JSON message per accepted write; TTL none; written by the engine."""
+    """channel: accepted writes in compact JSON, a line each; TTL none; written by the engine."""
     return f"{board}:live"
 
 

@@ -398,8 +398,9 @@ def _channel(slug: str) -> str:
 
 
 def _told(data: bytes) -> _Message:
+    """The newest of the changes in a message, each of which is a line."""
     try:
-        return msgspec.json.decode(data, type=_Message)
+        return msgspec.json.decode(data.rpartition(b"\n")[2], type=_Message)
     except msgspec.DecodeError:
         return _Message()
 

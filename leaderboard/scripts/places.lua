@@ -12,6 +12,12 @@ local indexed = groups or ranking == 100
 -- More than this in one call would keep other clients waiting.
 local MOST_TRIMMED = 10000
 
+-- The hash of prefixes and scores beside each sorted set.
+local stamps = {}
+if stamped then
+  for number = 2, #KEYS do stamps[number] = KEYS[number] .. ':at' end
+end
+
 -- When the entries in KEYS[number] may go, in milliseconds as text, or '' for never.
 local moments
 local function expiry(number)
@@ -27,6 +33,12 @@ local function keep_until(key, number)
   if moment and moment ~= '' then call('PEXPIREAT', key, moment) end
 end
 
+-- The entries and the stamps beside them come to life together.
+local function keep_both_until(entries, number)
+  keep_until(entries, number)
+  if stamped then keep_until(stamps[number], number) end
+end
+
 -- A key that has just come to life gets its TTL; asking on every write would cost more.
 local function add(key, number, score, member)
   if call('ZADD', key, score, member) == 1 and expires and call('ZCARD', key) == 1 then
@@ -34,10 +46,10 @@ local function add(key, number, score, member)
   end
 end
 
--- The hash of prefixes and scores beside each sorted set.
-local stamps = {}
-if stamped then
-  for number = 2, #KEYS do stamps[number] = KEYS[number] .. ':at' end
+-- Score and prefix of what a sorted set, or the hash beside it, has of a player; false and ''.
+local function parted(found)
+  if not found or not stamped then return found, '' end
+  return string.sub(found, prefix_length + 1), string.sub(found, 1, prefix_length)
 end
 
 -- The score and prefix of a player in one sorted set, or among those set aside, `out` being
@@ -46,11 +58,8 @@ local function find(number, id, out)
   local entries = KEYS[number]
   if not stamped then return call('ZSCORE', out and entries .. ':aside' or entries, id), '' end
   local found = call('HGET', stamps[number], id)
-  if not found then
-    call('ZCARD', entries) -- a key of another type must show before anything is written
-    return false, ''
-  end
-  return string.sub(found, prefix_length + 1), string.sub(found, 1, prefix_length)
+  if not found then call('ZCARD', entries) end -- another type must show before anything is written
+  return parted(found)
 end
 
 -- index and unindex keep the sorted sets beside the entries: distinct scores for dense ranks, and

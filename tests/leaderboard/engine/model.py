@@ -180,6 +180,26 @@ class Model:
             self.answers[user_id, key] = answer
         return answer
 
+    def submit_many(self, rows, together):
+        """Where rows of different players are written together, the ranks before are those of the
+        board before the first of them, and the ranks after those after the last."""
+        answers, run, before = [], {}, {}
+        for user_id, value, operator, subscore, details, key in rows:
+            if user_id in run or not together:
+                self.rank_run(run, before)
+                run = {}
+            before = before if run else self.ranks(self.rows())
+            run[user_id] = self.submit(user_id, value, operator, subscore, details, key)
+            answers.append(run[user_id])
+        self.rank_run(run, before)
+        return answers
+
+    def rank_run(self, run, before):
+        for user_id, answer in run.items():
+            if not isinstance(answer, str) and not answer["replayed"]:
+                answer["previous_rank"] = before.get(user_id)
+                answer["rank"] = self.rank(user_id)
+
     def trim(self, number):
         worst = self.rows(number)[self.limit :] if self.limit else []
         for user_id in worst:

@@ -139,28 +139,31 @@ class Boards(RuleBasedStateMachine):
         )
 
     @rule(
-        rows=st.lists(st.tuples(IDS, SCORES, OPERATORS, DETAILS, KEYS), max_size=6),
+        rows=st.lists(st.tuples(IDS, SCORES, OPERATORS, SUBSCORES, DETAILS, KEYS), max_size=6),
         all_or_nothing=st.booleans(),
     )
     def submit_many(self, rows, all_or_nothing):
+        if not self.model.subscore:
+            rows = [(*row[:3], None, *row[4:]) for row in rows]
         given = [
             {
                 "user_id": user_id,
                 "score": score,
                 "operator": operator,
+                "subscore": subscore,
                 "metadata": details,
                 "idempotency_key": key,
             }
-            for user_id, score, operator, details, key in rows
+            for user_id, score, operator, subscore, details, key in rows
         ]
         if all_or_nothing:
             pending = {}
             refused = {}
-            for number, (user_id, score, operator, _, key) in enumerate(rows):
+            for number, (user_id, score, operator, subscore, _, key) in enumerate(rows):
                 if key and (user_id, key) in self.model.answers:
                     continue
                 operator = operator or self.model.operator
-                code = self.model.refusal(user_id, score, operator, None, pending)
+                code = self.model.refusal(user_id, score, operator, subscore, pending)
                 if code:
                     refused[number] = code
             if refused:
@@ -168,10 +171,11 @@ class Boards(RuleBasedStateMachine):
                 assert isinstance(error, RowsRefusedError)
                 assert {number: one.code for number, one in error.errors.items()} == refused
                 return
-        expected = [
-            self.model.submit(user_id, score, operator, None, details, key)
-            for user_id, score, operator, details, key in rows
-        ]
+        model = self.model
+        one_by_one = model.limit or model.groups or model.ranking == "dense"
+        if self.board.rules.plain and not all_or_nothing:
+            one_by_one = True
+        expected = model.submit_many(rows, together=not one_by_one)
         answers = self.board.submit_many(given, all_or_nothing=all_or_nothing, details=True)
         assert len(answers) == len(expected)
         for answer, wanted in zip(answers, expected, strict=True):

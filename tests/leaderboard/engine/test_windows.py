@@ -66,6 +66,18 @@ def test_past_periods_go_back_as_far_as_asked():
     assert [one.name for one in periods_since("all", 0, now, ZoneInfo("UTC"))] == ["all"]
 
 
+@pytest.mark.parametrize("rules", [{"ties": "earliest"}, {"subscore": "desc"}, {}])
+@pytest.mark.parametrize("others", [[], ["grace", "linus"]])
+def test_a_window_goes_on_expiring_when_all_in_it_score_again(client, rules, others):
+    board = RedisLeaderboard(client, KEY, None, windows=("day",), **rules)
+    entries = board.window("day").entries_key
+    for score in (1, 2, 3):
+        board.submit_many([{"user_id": one, "score": score} for one in ["ada", *others]])
+        board.submit("ada", score + 10)
+        assert client.ttl(entries) > 0
+        assert not client.exists(f"{entries}:at") or client.ttl(f"{entries}:at") > 0
+
+
 @pytest.fixture
 def board(client):
     client.hset(f"{KEY}:season", mapping={"number": 1, "state": "open", "closes": ""})

@@ -286,6 +286,45 @@ def test_a_notice_says_who_moved_where(redis_client):
     assert (messages[1]["score"], messages[1]["rank"], messages[1]["seq"]) == (6.5, 1, 2)
 
 
+def test_the_notices_of_many_come_in_the_lines_of_one_message(redis_client):
+    board = RedisLeaderboard(redis_client, KEY, None, ties="earliest", notices=True)
+    with (
+        OWN_SERVER.client_of(f"{KEY}:live") as client,
+        client.pubsub(ignore_subscribe_messages=True) as listener,
+    ):
+        listener.ssubscribe(f"{KEY}:live")
+        listener.get_message(timeout=5)  # the subscription
+        board.submit_many([{"user_id": f"p\n{number}", "score": 5} for number in range(3)])
+        lines = listener.get_message(timeout=5)["data"].splitlines()
+    told = [json.loads(line) for line in lines]
+    assert [(one["id"], one["seq"], one["rank"]) for one in told] == [
+        ("p\n0", 1, 1),
+        ("p\n1", 2, 2),
+        ("p\n2", 3, 3),
+    ]
+
+
+def test_rows_that_are_written_together_are_ranked_together(client):
+    board = RedisLeaderboard(client, KEY, None, ties="earliest", events=True)
+    board.submit_many([{"user_id": one, "score": 10} for one in ("ada", "grace", "linus")])
+    rows = [
+        {"user_id": "linus", "score": 20},
+        {"user_id": "nobody", "score": float("nan")},
+        {"user_id": "grace", "score": 30},
+        {"user_id": "linus", "score": 40},
+    ]
+    results = board.submit_many(rows)
+    assert results.pop(1).code == "not_finite"
+    ranks = [(one["user_id"], one["previous_rank"], one["rank"]) for one in results]
+    assert ranks == [("linus", 3, 2), ("grace", 2, 1), ("linus", 2, 1)]
+    assert [one["sequence"] for one in results] == [4, 5, 6]
+    assert [(one["id"], one["rank"]) for one in events(client)[3:]] == [
+        ("linus", 2),
+        ("grace", 1),
+        ("linus", 1),
+    ]
+
+
 def test_a_plain_board_writes_nothing_beside_itself(redis_client):
     board = RedisLeaderboard(redis_client, KEY)
     assert board.upsert_user("a", 1)["sequence"] is None
