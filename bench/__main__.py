@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.harness import Report
 
-NOT_A_BENCHMARK = {"__init__", "__main__", "bare", "harness", "load", "plots", "settings"}
+NOT_A_BENCHMARK = {"__init__", "__main__", "bare", "harness", "load", "others", "plots", "settings"}
 
 
 def main(names: list[str]) -> int:

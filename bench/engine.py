@@ -16,7 +16,7 @@ from typing import Any
 
 import redis
 
-from bench import harness
+from bench import harness, others
 from bench.harness import Comparison, Report, duration, own_server
 from config.scripts import Script
 from leaderboard import RedisLeaderboard, keys
@@ -24,6 +24,7 @@ from leaderboard.engine.windows import period_at
 
 SIZES = [int(size) for size in os.environ.get("ENTRIES", "1000,100000,1000000").split(",")]
 BATCH = 10_000
+LIBRARY_ENTRIES = 100_000
 HIGHEST = 1_000_000
 TIME = 1_700_000_000_000_000
 
@@ -199,6 +200,7 @@ def run(report: Report) -> None:
         if len(boards) > 1:
             growth(report, compare, boards[0], boards[-1])
             ties_at_scale(report, compare, client, boards[-1].size)
+    beside_a_library(report)
     memory(report, SIZES[-1])
 
 
@@ -314,6 +316,42 @@ def ties_at_scale(report: Report, compare: Compare, client: redis.Redis, size: i
         )
         table.append((ranking, duration(found.median("rank")), duration(found.median("page"))))
     report.table((f"ranking, {size:,} entries, ten scores", "rank", "page of 10"), table)
+
+
+def beside_a_library(report: Report) -> None:
+    """The library most people find first. It asks for another redis-py, so that each is measured
+    against a bare ZADD on the client it uses."""
+    with own_server() as server, server.client() as client:
+        board = RedisLeaderboard(client, "{ours}", None)
+        board.fill(rows(LIBRARY_ENTRIES))
+        chance = random.Random(3)
+
+        def anybody() -> int:
+            return chance.randrange(LIBRARY_ENTRIES)
+
+        def upsert() -> Any:
+            number = anybody()
+            return board.upsert_user(player(number), chance.randrange(HIGHEST), details(number))
+
+        contestants: dict[str, Callable[[], Any]] = {
+            "bare": lambda: client.zadd("bare", {f"player-{anybody() % 1000}": anybody()}),
+            "upsert": upsert,
+            "top": lambda: board.get_top(100),
+            "around": lambda: board.get_around_user(player(anybody()), 11),
+        }
+        found = harness.compare(contestants)
+        theirs = others.measured("boards", server.port, harness.ROUNDS)["leaderboard"]
+    table = []
+    for name, what in (
+        ("upsert", "upsert with 3 details, and the rank"),
+        ("top", "top 100 with details"),
+        ("around", "11 around a player, with details"),
+    ):
+        ours = found.speed_ratio(name, "bare")
+        ratio = f"{ours / theirs[name]:.2f}"
+        table.append((what, f"{ours:.2f}", f"{theirs[name]:.2f}", ratio))
+    columns = (f"{LIBRARY_ENTRIES:,} entries, beside a bare ZADD", "ours", "leaderboard 3.7")
+    report.table((*columns, "times as fast"), table)
 
 
 def memory(report: Report, size: int) -> None:

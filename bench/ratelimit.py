@@ -1,25 +1,18 @@
 """Rate limits: every algorithm against an empty script, the local shield, a limited view, and the
-other libraries.
-
-Their own versions of redis-py differ from ours, so they run in an environment of their own
-(`var/bench-venv`, made on first use), and everybody is measured against a bare INCR on the client
-they use.
+other libraries, everybody against a bare INCR on the client they use.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import signal
-import subprocess
-import sys
 import time
-import venv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bench import others
 from bench.harness import Comparison, Report, compare, duration, own_server
 from config.scripts import Script
 from ratelimit.algorithms import TIMED, Algorithm
@@ -29,7 +22,6 @@ from ratelimit.shield import Shield
 from tests.servers import RedisServer
 
 ROOT = Path(__file__).resolve().parent.parent
-PEERS = Path(__file__).parent / "peers"
 PLENTY = 100_000  # allowed calls never meet it, and a log of it still fits
 ROUNDS = 21
 
@@ -38,7 +30,7 @@ def run(report: Report) -> None:
     with own_server() as server, server.client() as client:
         _against_an_empty_script(report, client)
         ours = _against_incr(client)
-        peers = _peers(report, server.port)
+        peers = others.measured("rate_limiters", server.port, ROUNDS)
     _beside_the_peers(report, ours, peers)
     _limited_view(report)
 
@@ -122,32 +114,6 @@ def _against_incr(client: Any) -> dict[str, float]:
 
 
 # ---- the others ----------------------------------------------------------------------------------
-
-
-def _peers(report: Report, port: int) -> dict[str, dict[str, float]]:
-    """Ratios of each library to INCR on its own client, by algorithm and outcome."""
-    done = subprocess.run(
-        [_environment(), str(PEERS / "measure.py"), str(port), str(ROUNDS)],
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-    )
-    found: dict[str, dict[str, float]] = json.loads(done.stdout)
-    return found
-
-
-def _environment() -> str:
-    directory = ROOT / "var" / "bench-venv"
-    python = directory / "bin" / "python"
-    wanted = (PEERS / "requirements.txt").read_text()
-    stamp = directory / "installed.txt"
-    if not stamp.is_file() or stamp.read_text() != wanted:
-        print("Installing the other libraries (once) …", file=sys.stderr)
-        venv.create(directory, with_pip=True, clear=True)
-        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "-r", str(PEERS / "requirements.txt")], check=True)
-        stamp.write_text(wanted)
-    return str(python)
 
 
 def _beside_the_peers(

@@ -1,21 +1,18 @@
 """Measure other rate limiters against a bare INCR on their own client; prints ratios as JSON.
 
-Runs in an environment without Rostrum: `measure.py <port> <rounds>`.
+Runs in an environment without Rostrum: `rate_limiters.py <port> <rounds>`.
 """
 
 from __future__ import annotations
 
-import json
-import statistics
 import sys
-import time
 
 import limits
 import redis
 import throttled
 from django.conf import settings
+from rounds import print_ratios
 
-ROUND_SECONDS = 0.04
 PLENTY = 100_000
 
 
@@ -84,13 +81,6 @@ def django_contestants(port):
     yield "fixed_window denied", lambda: usage("1/h")
 
 
-def seconds_per_call(call, count):
-    start = time.perf_counter()
-    for _ in range(count):
-        call()
-    return (time.perf_counter() - start) / count
-
-
 def main(port, rounds):
     client = redis.Redis(port=port)
     libraries = {
@@ -98,25 +88,7 @@ def main(port, rounds):
         "throttled-py": throttled_contestants(port),
         "django-ratelimit": django_contestants(port),
     }
-    contestants = {("", "INCR"): lambda: client.incr("peers:incr")}
-    for library, found in libraries.items():
-        contestants |= {(library, name): call for name, call in found}
-    counts = {}
-    for name, call in contestants.items():
-        call()
-        fastest = min(seconds_per_call(call, 1) for _ in range(3))
-        counts[name] = max(1, round(ROUND_SECONDS / fastest))
-    seconds = {name: [] for name in contestants}
-    names = list(contestants)
-    for number in range(rounds):
-        for name in names if number % 2 == 0 else reversed(names):
-            seconds[name].append(seconds_per_call(contestants[name], counts[name]))
-    ratios = {library: {} for library in libraries}
-    for (library, name), own in seconds.items():
-        if library:
-            pairs = zip(own, seconds["", "INCR"], strict=True)
-            ratios[library][name] = statistics.median(bare / each for each, bare in pairs)
-    json.dump(ratios, sys.stdout)
+    print_ratios(lambda: client.incr("peers:incr"), libraries, rounds)
 
 
 if __name__ == "__main__":
