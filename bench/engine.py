@@ -305,6 +305,12 @@ def ties_at_scale(report: Report, compare: Compare, client: redis.Redis, size: i
     }
     # The others need less than dense ranks, and can read the same entries.
     boards["dense"].fill((player(n), float(n % 10), 0.0, 0, 0, []) for n in range(size))
+    boards["competition, subscore"] = RedisLeaderboard(
+        client, "{second}", None, ranking="competition", subscore="desc"
+    )
+    boards["competition, subscore"].fill(
+        (player(n), float(n % 10), float(n % 3), 0, 0, []) for n in range(size)
+    )
     chance = random.Random(2)
     for ranking, board in boards.items():
         found = compare(

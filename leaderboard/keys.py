@@ -50,8 +50,8 @@ def aside(entries: str) -> str:
 
 
 def ranks(entries: str) -> str:
-    """sorted set: each distinct score once, on boards with dense ranks; TTL as its sorted set;
-    written by the engine.
+    """sorted set: for dense ranks each distinct score once, for competition ranks with a subscore
+    each entry by its bytes; TTL as its sorted set; written by the engine.
     """
     return f"{entries}:ranks"
 

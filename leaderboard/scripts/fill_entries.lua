@@ -50,7 +50,11 @@ for _, row in ipairs(rows) do
     put(aside, text, prefix .. id)
   else
     put(shown, text, prefix .. id)
-    if ranking == 100 then put(ranks, text, rank_key(text, prefix)) end
+    if ranking == 100 then
+      put(ranks, text, rank_key(text, prefix))
+    elseif rank_key then
+      put(ranks, 0, rank_key(text, prefix) .. id)
+    end
     if groups then
       local values = given_values(details) or group_values(id)
       for place, value in ipairs(values) do

@@ -8,7 +8,7 @@ local base = KEYS[1]
 local limit = tonumber(string.sub(ARGV[1], 9))
 local extra = ARGV[2] ~= '' and cjson.decode(ARGV[2]) or {}
 local groups, expires = extra.groups, extra.expires
-local indexed = groups or ranking == 100
+local indexed = groups or rank_key
 -- More than this in one call would keep other clients waiting.
 local MOST_TRIMMED = 10000
 
@@ -62,8 +62,8 @@ local function find(number, id, out)
   return parted(found)
 end
 
--- index and unindex keep the sorted sets beside the entries: distinct scores for dense ranks, and
--- one per field in `groups`, whose members are value, NUL, score, prefix and id.
+-- index and unindex keep the sorted sets beside the entries: that of the ranks, where `rank_key` is
+-- made, and one per field in `groups`, whose members are value, NUL, score, prefix and id.
 local index, unindex, group_values
 if groups then
   group_values = function(id) return call('HMGET', base .. ':user:' .. id, unpack(groups)) end
@@ -87,6 +87,8 @@ if indexed then
   index = function(number, id, prefix, score, values)
     if ranking == 100 then
       add(KEYS[number] .. ':ranks', number, score, rank_key(score, prefix))
+    elseif rank_key then
+      add(KEYS[number] .. ':ranks', number, 0, rank_key(score, prefix) .. id)
     end
     each_group(number, id, prefix, score, values, function(key, member, shared)
       add(key, number, 0, member)
@@ -111,12 +113,15 @@ if indexed then
   -- Must come before the entry itself is removed.
   unindex = function(number, id, prefix, score, values)
     local entries = KEYS[number]
-    if ranking == 100 and not is_shared(entries, prefix .. id, score) then
-      call('ZREM', entries .. ':ranks', rank_key(score, prefix))
+    if ranking == 100 then
+      if not is_shared(entries, prefix .. id, score) then
+        call('ZREM', entries .. ':ranks', rank_key(score, prefix))
+      end
+    elseif rank_key then
+      call('ZREM', entries .. ':ranks', rank_key(score, prefix) .. id)
     end
     each_group(number, id, prefix, score, values, function(key, member, shared)
       call('ZREM', key, member)
-      -- No stamp and no id begins with 0xff.
       if ranking == 100 and call('ZLEXCOUNT', key, '[' .. shared, '(' .. shared .. '\255') == 0 then
         call('ZREM', key .. ':ranks', shared)
       end

@@ -1,4 +1,5 @@
--- The rank of a member by the board's ranking; needs `rules`.
+-- The rank of a member by the board's ranking; needs `rules`. Dense ranks, and competition ranks
+-- with a subscore, have a sorted set of their own beside the entries, <entries>:ranks.
 local rank_of, rank_key
 if ranking == 111 then
   rank_of = function(entries, member)
@@ -15,18 +16,19 @@ elseif ranking == 100 then
     local place = call(RANK, entries .. ':ranks', rank_key(score, member))
     return place and place + 1
   end
+elseif not with_sub then
+  rank_of = function(entries, _, score)
+    return 1 + (desc and call('ZCOUNT', entries, '(' .. score, '+inf')
+      or call('ZCOUNT', entries, '-inf', '(' .. score))
+  end
 else
+  -- Redis counts by score or by bytes: <entries>:ranks has every entry with its score as bytes.
+  rank_key = function(score, prefix) return sortable(tonumber(score)) .. prefix end
+
   rank_of = function(entries, member, score)
-    local first = desc and call('ZCOUNT', entries, '(' .. score, '+inf')
-      or call('ZCOUNT', entries, '-inf', '(' .. score)
-    if not with_sub then return first + 1 end
-    -- From here to the member all have the same score, and equal subscores stand together.
-    local last, subscore = call(RANK, entries, member), string.sub(member, 1, 8)
-    while first < last do
-      local middle = math.floor((first + last) / 2)
-      local other = call(RANGE, entries, middle, middle)[1]
-      if string.sub(other, 1, 8) == subscore then last = middle else first = middle + 1 end
-    end
-    return first + 1
+    local shared = rank_key(score, string.sub(member, 1, sub_length))
+    -- No stamp and no id begins with 0xff.
+    return 1 + (desc and call('ZLEXCOUNT', entries .. ':ranks', '(' .. shared .. '\255', '+')
+      or call('ZLEXCOUNT', entries .. ':ranks', '-', '(' .. shared))
   end
 end

@@ -173,6 +173,8 @@ class Boards(RuleBasedStateMachine):
                 return
         model = self.model
         one_by_one = model.limit or model.groups or model.ranking == "dense"
+        if model.ranking == "competition" and model.subscore:
+            one_by_one = True
         if self.board.rules.plain and not all_or_nothing:
             one_by_one = True
         expected = model.submit_many(rows, together=not one_by_one)
