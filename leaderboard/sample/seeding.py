@@ -20,7 +20,9 @@ from django.utils import timezone
 
 from config.redis import get_redis
 from leaderboard import keys, pointer
+from leaderboard.archive import FIELDS as STANDING_FIELDS
 from leaderboard.bulk import insert_rows, large_cache, storable_json, storable_time
+from leaderboard.consumer import EVENT_FIELDS
 from leaderboard.engine import RedisLeaderboard
 from leaderboard.engine.windows import period_at
 from leaderboard.models import Board, FinalStanding, Player, ScoreEvent, Season
@@ -39,23 +41,6 @@ MOST_OTHERS = 1000
 # Beyond this many players, each has played once in the running season.
 MOST_WITH_HISTORY = 5000
 
-EVENT_FIELDS = (
-    "board",
-    "season",
-    "sequence",
-    "stream_id",
-    "at",
-    "op",
-    "player_id",
-    "value",
-    "operator",
-    "score",
-    "subscore",
-    "rank",
-    "source",
-    "idempotency_key",
-    "data",
-)
 PLAYER_FIELDS = (
     "id",
     "display_name",
@@ -174,16 +159,7 @@ class _Seeding:
             details = {self.people[index].id: self.people[index].details for index in players}
             insert_rows(
                 FinalStanding,
-                (
-                    "season",
-                    "position",
-                    "rank",
-                    "player_id",
-                    "name",
-                    "score",
-                    "subscore",
-                    "details",
-                ),
+                STANDING_FIELDS,
                 (
                     (
                         season.pk,
