@@ -22,6 +22,8 @@ def validate_zone(name: str) -> None:
 
 def validate_cron(line: str) -> None:
     try:
+        if len(line.split()) != 5:  # CronSim would take a sixth for seconds
+            raise CronSimError
         next(CronSim(line, datetime.now(UTC)))
     except (CronSimError, StopIteration):
         raise ValidationError(
@@ -40,15 +42,19 @@ def cron_line(schedule: str, cron: str = "") -> str | None:
 
 def next_boundary(line: str, zone: ZoneInfo, after: datetime) -> datetime:
     """The first moment after `after` at which the season changes, in UTC."""
-    return _utc(next(CronSim(line, after.astimezone(zone))))
+    moments = map(_utc, CronSim(line, after.astimezone(zone)))
+    # In an hour that comes twice, CronSim begins its walk with the first one, which may be over.
+    return next(moment for moment in moments if moment > after)
 
 
 def last_boundary(line: str, zone: ZoneInfo, at: datetime) -> datetime:
     """The latest such moment at or before `at`, in UTC."""
     moment = _utc(next(CronSim(line, at.astimezone(zone), reverse=True)))
-    # CronSim's backward walk is exclusive; the boundary itself belongs to the new season.
-    following = next_boundary(line, zone, moment)
-    return following if following <= at else moment
+    # CronSim's backward walk is exclusive, and passes over some of an hour that comes twice; the
+    # boundary itself belongs to the new season.
+    while (following := next_boundary(line, zone, moment)) <= at:
+        moment = following
+    return moment
 
 
 def _utc(moment: datetime) -> datetime:
