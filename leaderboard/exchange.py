@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -21,6 +22,8 @@ FORMATS = ("csv", "json", "ndjson")
 # Details that have a column of their own in CSV; all others share one.
 COLUMNS = ("name", "country", "team", "avatar")
 CSV_FIELDS = ("rank", "player_id", "score", "subscore", *COLUMNS, "details")
+
+_SPACE = re.compile(r"[ \t\n\r]*")
 
 
 class BadLineError(Exception):
@@ -149,25 +152,58 @@ def _raw(file: IO[str], form: str) -> Iterator[tuple[int, dict[str, Any] | str]]
         return
     if form == "json":
         try:
-            rows = json.load(file)
+            yield from _listed(file.read())
         except json.JSONDecodeError as error:
             yield error.lineno, f"not JSON: {error.msg}"
-            return
-        if not isinstance(rows, list):
-            yield 1, "expected a list of objects"
-            return
-        for number, row in enumerate(rows, 1):
-            yield number, row if isinstance(row, dict) else "expected an object"
         return
     for number, line in enumerate(file, 1):
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = _shallow(json.loads, line)
         except json.JSONDecodeError as error:
             yield number, f"not JSON: {error.msg}"
             continue
         yield number, row if isinstance(row, dict) else "expected an object"
+
+
+def _listed(text: str) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """What a JSON list holds, each with the line on which it begins."""
+    decode = json.JSONDecoder().raw_decode
+    at, line, counted = _past_space(text, 0), 1, 0
+    if text[at : at + 1] != "[":
+        _shallow(json.loads, text)
+        yield 1, "expected a list of objects"
+        return
+    at = _past_space(text, at + 1)
+    sign = "]" if text[at : at + 1] == "]" else ","
+    at = _past_space(text, at + 1) if sign == "]" else at
+    while sign == ",":
+        line, counted = line + text.count("\n", counted, at), at
+        row, at = _shallow(decode, text, at)
+        yield line, row if isinstance(row, dict) else "expected an object"
+        at = _past_space(text, at)
+        sign = text[at : at + 1]
+        if sign not in {",", "]"}:
+            raise json.JSONDecodeError("Expecting ',' delimiter", text, at)
+        at = _past_space(text, at + 1)
+    if at < len(text):
+        raise json.JSONDecodeError("Extra data", text, at)
+
+
+def _past_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _shallow(decode: Callable[..., Any], text: str, *at: int) -> Any:
+    """Python's decoder gives up on a thousand brackets within each other in its own way."""
+    try:
+        return decode(text, *at)
+    except RecursionError:
+        raise json.JSONDecodeError(
+            "too many brackets within each other", text, *at or (0,)
+        ) from None
 
 
 def _submission(row: dict[str, Any], board: Board) -> Submission:

@@ -182,8 +182,8 @@ def failures(board: str) -> str:
 
 
 def import_progress(board: str, digest: str) -> str:
-    """string: how many lines of a file are submitted, `digest` being the file's; TTL a week;
-    written by `import_scores`.
+    """string: how many lines of a file are submitted, to which season and in which run, `digest`
+    being the file's; TTL a week; written by `import_scores`.
     """
     return f"{board}:import:{digest}"
 

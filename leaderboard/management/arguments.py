@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,8 +33,14 @@ class LeaderboardCommand(BaseCommand):
         return super().create_parser(*args, **kwargs)
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        with one_clear_line():
-            return super().execute(*args, **options)
+        try:
+            with one_clear_line():
+                return super().execute(*args, **options)
+        except BrokenPipeError:
+            # Whoever read on has seen enough, as in `export … | head`. What is still in the buffer
+            # would be told again when Python ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
 
     def confirm(self, question: str, *, yes: bool) -> None:
         """Ask before something is lost. On a pipe nobody can answer, so `--yes` is needed."""

@@ -119,6 +119,7 @@ def reset_board(
             if at is None or not at.is_open:
                 raise ServiceError(f"{board.name} has no open season to reset.")
             board.engine(at.number).clear(source=f"staff:{actor.name}"[:64])
+            forget_keys(f"{board.key}:import")  # the same files may be imported again
             audit.record("board.reset", actor=actor, board=board, scope="season")
             return
         sequence = int(get_redis().get(keys.sequence(board.key)) or 0)

@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 
 from config.redis import get_redis
 from leaderboard import exchange, keys, pointer, rebuild
+from leaderboard.consumer import Consumer
 from leaderboard.management.commands import import_scores
 from leaderboard.models import Board, FinalStanding, Season
 from sessions_app import presence
@@ -151,7 +152,13 @@ def test_an_empty_board_is_an_empty_list():
         ("a.ndjson", '{"player_id": "ada", "score": 1}\n\n{"player_id"\n', "line 3: not JSON"),
         ("a.ndjson", '{"player_id": "ada", "score": 5000}\n', "above the board's highest"),
         ("a.ndjson", '{"player_id": 7, "score": 5}\n', "line 1: player_id is missing or not text"),
-        ("a.json", '[{"player_id": "ada", "score": 1}, 3]', "line 2: expected an object"),
+        ("a.ndjson", "[" * 100_000, "line 1: not JSON: too many brackets"),
+        ("a.json", '[{"player_id": "ada", "score": 1},\n 3]', "line 2: expected an object"),
+        ("a.json", '[\n\n{"player_id":\n"ada"},\n{"score": 1}]', "line 3: score is missing"),
+        ("a.json", '[\n{"player_id": "ada", "score": 1}\n{}]', "line 3: not JSON"),
+        ("a.json", '[{"player_id": "ada", "score": 1}]\n]', "line 2: not JSON: Extra data"),
+        ("a.json", "[" * 100_000, "line 1: not JSON: too many brackets"),
+        ("a.json", '{"player_id"', "line 1: not JSON"),
         ("a.json", '{"player_id": "ada"}', "expected a list"),
         ("a.json", '[{"player_id": "ada", "score": 1, "subscore": 2}]', "no second number"),
         ("a.txt", "x", "add --format"),
@@ -166,9 +173,17 @@ def test_a_broken_line_is_named_and_nothing_is_submitted(board, tmp_path, name, 
 
 
 def test_a_file_that_is_not_there(board, tmp_path):
-    assert "Cannot read" in refused("import_scores", "cup", str(tmp_path / "none.csv"))
-    (tmp_path / "bytes.csv").write_bytes(b"player_id,score\n\xff\xfe,1\n")
-    assert "Cannot read" in refused("import_scores", "cup", str(tmp_path / "bytes.csv"))
+    path = tmp_path / "none.csv"
+    assert refused("import_scores", "cup", str(path)) == (
+        f"Cannot read {path}: No such file or directory."
+    )
+
+
+@pytest.mark.parametrize("text", [b"ada,1,\nbob,2,J\xfcrgen\n", b"ada,1,\n\xff\xfe,1,\n"])
+def test_bytes_that_are_no_text_are_named_by_line(board, tmp_path, text):
+    path = tmp_path / "bytes.csv"
+    path.write_bytes(b"player_id,score,name\n" + text)
+    assert "line 3: Text must be valid Unicode." in refused("import_scores", "cup", str(path))
 
 
 def test_a_dry_run_submits_nothing(board, tmp_path):
@@ -202,6 +217,42 @@ def test_an_import_that_broke_off_goes_on_and_counts_once(tmp_path, monkeypatch)
     assert sum(e["score"] for e in board.engine().list_all()) == 40
 
 
+def test_an_import_goes_on_after_days_and_counts_once(tmp_path, monkeypatch):
+    board = open_board(operator="sum")
+    path = tmp_path / "a.csv"
+    path.write_text("player_id,score\n" + "".join(f"p{n % 5},1\n" for n in range(40)))
+    monkeypatch.setattr(import_scores, "BATCH", 20)
+    real = import_scores.submit_scores
+
+    def broken(**values):
+        real(board=values["board"], rows=values["rows"][:15])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(import_scores, "submit_scores", broken)
+    with pytest.raises(KeyboardInterrupt):
+        run("import_scores", "cup", str(path))
+    monkeypatch.setattr(import_scores, "submit_scores", real)
+    Consumer().drain(board)
+    for key in get_redis().scan_iter(match=f"{board.key}:once:*"):
+        get_redis().delete(key)  # as a day does
+    assert "40 of 40 scores" in run("import_scores", "cup", str(path))
+    assert {e["score"] for e in board.engine().list_all()} == {8.0}
+
+
+def test_the_same_file_counts_again_after_a_reset_and_in_another_season(tmp_path):
+    board = open_board(operator="sum")
+    path = tmp_path / "a.csv"
+    path.write_text("player_id,score\nada,1\nada,2\n")
+    run("import_scores", "cup", str(path))
+    run("reset", "cup", "--season", "--yes")
+    assert "2 of 2 scores" in run("import_scores", "cup", str(path))
+    assert board.engine().get_user_entry("ada")["score"] == 3
+    assert "already" in run("import_scores", "cup", str(path))
+    run("season", "close", "cup", "--open-next")
+    assert "2 of 2 scores" in run("import_scores", "cup", str(path))
+    assert board.engine().get_user_entry("ada")["score"] == 3
+
+
 def test_a_simulation_moves_the_board(board):
     before = int(get_redis().get(keys.sequence(board.key)))
     assert refused("simulate") == "There is no demo board; `manage.py seed` makes some."
@@ -220,6 +271,18 @@ def test_a_demo_in_the_background_plays_only_on_boards_that_are_watched(board):
     run("simulate", "--while-watched", "--rate", "1000", "--count", "5", "--seed", "1")
     assert int(get_redis().get(keys.sequence(board.key))) == before + 5
     assert other.engine().get_size() == 0
+
+
+def test_a_reader_who_has_seen_enough_is_no_error(board, monkeypatch):
+    class Closed(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+    closed = []
+    monkeypatch.setattr("os.dup2", lambda nowhere, stdout: closed.append(stdout))
+    with pytest.raises(SystemExit):
+        call_command("export", "cup", stdout=Closed())
+    assert len(closed) == 1
 
 
 @pytest.mark.parametrize(

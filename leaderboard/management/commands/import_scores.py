@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from django.core.management.base import CommandError, CommandParser
 from msgspec.structs import replace
 
 from config.redis import get_redis
-from leaderboard import exchange, keys
+from leaderboard import exchange, keys, pointer
+from leaderboard.engine import Submission
 from leaderboard.exchange import BadLineError, Line
 from leaderboard.management.arguments import LeaderboardCommand, board_named
 from leaderboard.management.progress import progress
-from leaderboard.models import Board
+from leaderboard.models import Board, ScoreEvent
 from leaderboard.services import submit_scores
 
 BATCH = 1000
 SHOWN = 20
+LOOKED_UP = 200  # lines at once in the log
 RESUME_WITHIN = 7 * 24 * 3600
 
 
@@ -54,11 +58,12 @@ class Command(LeaderboardCommand):
                 self.stdout.write(f"{path.name} is good: {total:,} scores. Nothing was submitted.")
                 return
             self.submit(board, path, form, digest, total)
-        except (OSError, UnicodeDecodeError) as error:
-            raise CommandError(f"Cannot read {path}: {error}.") from error
+        except OSError as error:
+            raise CommandError(f"Cannot read {path}: {error.strerror}.") from error
 
     def lines(self, board: Board, path: Path, form: str) -> Iterator[Line | BadLineError]:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        # Bytes that are no UTF-8 pass as what no text may hold, so that their line is named.
+        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
             yield from exchange.read_lines(file, form, board)
 
     def check_file(self, board: Board, path: Path, form: str) -> int:
@@ -74,37 +79,87 @@ class Command(LeaderboardCommand):
         return total
 
     def submit(self, board: Board, path: Path, form: str, digest: str, total: int) -> None:
-        client, mark = get_redis(), keys.import_progress(board.key, digest)
-        done = int(client.get(mark) or 0)
-        if done >= total:
+        client, key = get_redis(), keys.import_progress(board.key, digest)
+        found = client.get(key)
+        mark = Mark.read(found)
+        if mark.done >= total and mark.season == running(board):
             self.stdout.write(f"{path.name} is on {board.slug} already; nothing to do.")
             return
-        if done:
-            self.stdout.write(f"Going on after {done:,} of {total:,} scores.")
-        lines = islice(self.lines(board, path, form), done, None)
+        if mark.done >= total:
+            mark = Mark()  # on the board of another season
+        if mark.done:
+            self.stdout.write(f"Going on after {mark.done:,} of {total:,} scores.")
+        # Before the first score, so that a batch is known by its name, whatever happens to us.
+        client.set(key, str(mark), ex=RESUME_WITHIN)
+        lines = islice(self.lines(board, path, form), mark.done, None)
         refused: list[str] = []
         with progress(f"Submitting to {board.slug}") as report:
+            looked = found is None
             while batch := [line for line in islice(lines, BATCH) if isinstance(line, Line)]:
                 # The key makes a batch that was submitted but not marked count once.
                 rows = [
                     replace(
                         line.submission,
-                        idempotency_key=f"import:{digest}:{line.number}",
+                        idempotency_key=f"import:{mark.run}:{line.number}",
                         source="import",
                     )
                     for line in batch
                 ]
-                results = submit_scores(board=board, rows=rows)
+                left = list(zip(batch, rows, strict=True))
+                if not looked:
+                    known = already_logged(board, rows)
+                    left = [(line, row) for line, row in left if row.idempotency_key not in known]
+                    looked = True
+                results = submit_scores(board=board, rows=[row for _, row in left])
                 refused += [
                     f"line {line.number}: {result}"
-                    for line, result in zip(batch, results, strict=True)
+                    for (line, _), result in zip(left, results, strict=True)
                     if isinstance(result, Exception)
                 ]
-                done += len(batch)
-                client.set(mark, done, ex=RESUME_WITHIN)
-                report(done, total)
+                mark = replace(mark, done=mark.done + len(batch), season=running(board))
+                client.set(key, str(mark), ex=RESUME_WITHIN)
+                report(mark.done, total)
         for line in refused[:SHOWN]:
             self.stderr.write(line)
         self.stdout.write(f"{total - len(refused):,} of {total:,} scores are on {board.slug}.")
         if refused:
             raise CommandError(f"{len(refused):,} lines were refused.")
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """How far a file is submitted. The run is part of each line's key: after a reset, or in another
+    season, the same file is another run and counts again."""
+
+    done: int = 0
+    season: int = 0
+    run: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
+
+    @classmethod
+    def read(cls, value: bytes | None) -> Mark:
+        if value is None:
+            return cls()
+        done, season, run = value.decode().split()
+        return cls(int(done), int(season), run)
+
+    def __str__(self) -> str:
+        return f"{self.done} {self.season} {self.run}"
+
+
+def running(board: Board) -> int:
+    at = pointer.current(board)
+    return at.number if at else 0
+
+
+def already_logged(board: Board, rows: list[Submission]) -> set[str | None]:
+    """Which of these the score log has. Redis remembers a key for a day; an import may go on after
+    a week."""
+    logged: set[str | None] = set()
+    for start in range(0, len(rows), LOOKED_UP):
+        portion = rows[start : start + LOOKED_UP]
+        found = ScoreEvent.objects.filter(
+            board=board,
+            player_id__in={row.user_id for row in portion},
+            idempotency_key__in=[row.idempotency_key for row in portion],
+        )
+        logged |= set(found.values_list("idempotency_key", flat=True))
+    return logged
