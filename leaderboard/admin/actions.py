@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -37,11 +38,17 @@ class BoardActions:
     opts: Any
 
     def season_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """To the page for what can be done now. Closing and opening have an address each: a page
+        that was left open for a while must not do the opposite of what it says."""
         board = require(request, pk, "manage_seasons")
         at = pointer.current(board)
-        if at is not None and at.is_open:
-            return self._close(request, board, at.number)
-        form = OpenSeasonForm(request.POST if request.method == "POST" else None)
+        deed = "close_season" if at is not None and at.is_open else "open_season"
+        return HttpResponseRedirect(_address(deed, board))
+
+    def open_season_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        board = require(request, pk, "manage_seasons")
+        at = pointer.current(board)
+        form = OpenSeasonForm(request.POST if request.method == "POST" else None, board=board)
 
         def do(actor: Actor) -> str:
             season = services.open_season(
@@ -51,27 +58,38 @@ class BoardActions:
                 return _("%(season)s is planned.") % {"season": season.name}
             return _("%(season)s is open.") % {"season": season.name}
 
-        return self._act(
-            request,
-            board,
-            form,
-            do,
-            title=_("Open a season"),
-            explain=_("The board is between two seasons. Scores are refused until one is open."),
-            button=_("Open"),
-        )
+        explain = _("The board is between two seasons. Scores are refused until one is open.")
+        if at is not None and at.is_open:
+            explain = _("A season is running. The next one may open when it is over.")
+        with timezone.override(board.zone):
+            response = self._act(
+                request,
+                board,
+                form,
+                do,
+                title=_("Open a season"),
+                explain=explain,
+                button=_("Open"),
+            )
+            # The fields' "Today" and "Now" follow the zone in which the page is made.
+            return response.render() if isinstance(response, TemplateResponse) else response
 
-    def _close(self, request: HttpRequest, board: Board, number: int) -> HttpResponse:
-        scheduled = board.schedule != Board.Schedule.MANUAL
+    def close_season_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        board = require(request, pk, "manage_seasons")
+        at = pointer.current(board)
         form = CloseSeasonForm(
-            request.POST if request.method == "POST" else None, initial={"open_next": scheduled}
+            request.POST if request.method == "POST" else None,
+            initial={
+                "open_next": board.schedule != Board.Schedule.MANUAL,
+                "number": at.number if at else 0,
+            },
         )
 
         def do(actor: Actor) -> str:
             season = services.close_season(
                 board=board,
                 actor=actor,
-                number=number,
+                number=form.cleaned_data["number"],
                 open_next=form.cleaned_data["open_next"],
                 archive_now=False,
             )
@@ -90,6 +108,7 @@ class BoardActions:
                 "past seasons. This cannot be undone."
             ),
             button=_("Close the season"),
+            other=(_("Plan the next season"), _address("open_season", board)),
         )
 
     def reset_view(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -165,8 +184,9 @@ class BoardActions:
         title: str,
         explain: str,
         button: str,
+        other: tuple[str, str] | None = None,
     ) -> HttpResponse:
-        """A page with a sentence, a form and one button."""
+        """A page with a sentence, a form and one button, and perhaps a link to another deed."""
         if request.method == "POST" and form.is_valid():
             user: Any = request.user
             try:
@@ -177,9 +197,7 @@ class BoardActions:
                 form.add_error(None, str(error))
             else:
                 messages.success(request, text)
-                return HttpResponseRedirect(
-                    reverse("admin:leaderboard_board_change", args=[board.pk])
-                )
+                return HttpResponseRedirect(_address("change", board))
         context = {
             **self.admin_site.each_context(request),
             "title": title,
@@ -188,5 +206,10 @@ class BoardActions:
             "form": form,
             "explain": explain,
             "button": button,
+            "other": other,
         }
         return TemplateResponse(request, "admin/leaderboard/board/action.html", context)
+
+
+def _address(name: str, board: Board) -> str:
+    return reverse(f"admin:leaderboard_board_{name}", args=[board.pk])

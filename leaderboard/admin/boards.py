@@ -91,6 +91,8 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
                 ("standings", self.standings_view, "leaderboard_board_standings"),
                 ("standings/player", self.moderate_view, "leaderboard_board_moderate"),
                 ("season", self.season_view, "leaderboard_board_season"),
+                ("season/open", self.open_season_view, "leaderboard_board_open_season"),
+                ("season/close", self.close_season_view, "leaderboard_board_close_season"),
                 ("reset", self.reset_view, "leaderboard_board_reset"),
                 ("rebuild", self.rebuild_view, "leaderboard_board_rebuild"),
                 ("export", self.export_view, "leaderboard_board_export"),

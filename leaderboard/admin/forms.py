@@ -83,6 +83,8 @@ class ModerationForm(forms.Form):
 
 
 class CloseSeasonForm(forms.Form):
+    # The season that the person looked at: another one must not be closed in its place.
+    number = forms.IntegerField(widget=forms.HiddenInput)
     open_next = forms.BooleanField(
         label=_("Begin the next season in the same instant"), required=False
     )
@@ -101,6 +103,13 @@ class OpenSeasonForm(forms.Form):
         widget=AdminSplitDateTime,
         help_text=_("Empty: by hand, or by the board's schedule."),
     )
+
+    def __init__(self, *args: Any, board: Board, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("opens", "closes"):
+            field = self.fields[name]
+            zone = _("Time in %(zone)s.") % {"zone": board.time_zone}
+            field.help_text = f"{field.help_text} {zone}"
 
     def times(self) -> dict[str, datetime | None]:
         return {name: self.cleaned_data[name] for name in ("opens", "closes")}

@@ -54,6 +54,9 @@ def change_board(*, board: Board, changes: dict[str, Any], actor: Actor) -> None
     for name, value in changes.items():
         setattr(board, name, value)
     board.full_clean()
+    scheduled = board.schedule != Board.Schedule.MANUAL
+    if scheduled and "schedule" in changes:
+        seasons.need_no_plan(board)
     at = pointer.read(board)
 
     def save() -> None:
@@ -79,7 +82,8 @@ def change_board(*, board: Board, changes: dict[str, Any], actor: Actor) -> None
             forget_unused_windows(board, before.get("windows", []))
     else:
         save()
-    if {"schedule", "cron", "time_zone"} & changes.keys():
+    # By hand, the end that somebody has set stays, in whatever zone.
+    if {"schedule", "cron"} & changes.keys() or (scheduled and "time_zone" in changes):
         seasons.reschedule(board)
     if changes.get("max_entries"):
         board.engine().set_max_entries(board.max_entries, source="settings")

@@ -45,6 +45,9 @@ def open_season(
     Boards with a schedule decide their own end. `ServiceError` when one is open already, the
     times make no sense, or two seasons would overlap.
     """
+    longest = Season._meta.get_field("name").max_length or 0
+    if len(name) > longest:
+        raise ServiceError(f"The name of a season has at most {longest} characters.", field="name")
     now = timezone.now()
     planned = opens is not None and opens > now
     _check_times(board, opens, closes, now)
@@ -55,12 +58,7 @@ def open_season(
             return _plan(board, actor, name, opens, closes, at)
         if at is not None and at.is_open:
             raise SeasonOverlapError(f"{_title(board, at.number)} is still open; close it first.")
-        waiting = Season.objects.filter(board=board, state=Season.State.PLANNED).first()
-        if waiting is not None:
-            raise SeasonOverlapError(
-                f"{waiting.name} is planned for {waiting.opens:%d %B %Y %H:%M} UTC; delete that "
-                "plan first."
-            )
+        need_no_plan(board)
         number = next_number(board, at)
         closes_at = (
             pointer.next_close(board, now) if closes is None else pointer.microseconds(closes)
@@ -105,6 +103,8 @@ def close_season(
             raise SeasonClosedError(f"{_title(board, number)} is already closed.")
         if open_next is None:
             open_next = board.schedule != Board.Schedule.MANUAL
+        if open_next:
+            need_no_plan(board)
         now = timezone.now()
         end = pointer.move(
             board,
@@ -178,6 +178,17 @@ def reschedule(board: Board) -> None:
             closes=pointer.next_close(board, timezone.now()),
         )(get_redis())
         follow_pointer(board)
+
+
+def need_no_plan(board: Board) -> None:
+    """A season that begins now, or by a schedule, would take the place of the planned one."""
+    waiting = Season.objects.filter(board=board, state=Season.State.PLANNED).first()
+    if waiting is not None:
+        opens = waiting.opens.astimezone(board.zone)
+        raise SeasonOverlapError(
+            f"{waiting.name} is planned for {opens.day} {opens:%B %Y %H:%M} ({board.time_zone}); "
+            "delete that plan first, in the admin's list of seasons."
+        )
 
 
 def season_name(board: Board, number: int, opens: datetime) -> str:

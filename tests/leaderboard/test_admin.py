@@ -17,6 +17,8 @@ ACTIONS = {
     "standings": "view_board",
     "moderate": "moderate_board",
     "season": "manage_seasons",
+    "open_season": "manage_seasons",
+    "close_season": "manage_seasons",
     "reset": "reset_board",
     "rebuild": "reset_board",
     "export": "view_board",
@@ -198,16 +200,61 @@ def test_an_end_in_the_past_and_an_unknown_player_are_told_in_the_form(board, ad
 
 
 def test_a_season_is_closed_here_and_archived_by_the_worker(board, admin_of_all):
-    assert "cannot be undone" in admin_of_all.get(address("season", board)).content.decode()
-    admin_of_all.post(address("season", board), {"open_next": ""})
+    page = admin_of_all.get(address("season", board), follow=True).content.decode()
+    assert "cannot be undone" in page
+    admin_of_all.post(address("close_season", board), {"number": 1, "open_next": ""})
     assert Season.objects.get().state == "closing"
     assert clock.archive_waiting() == 1
     assert Season.objects.get().entries == 3
-    page = admin_of_all.get(address("season", board)).content.decode()
+    page = admin_of_all.get(address("season", board), follow=True).content.decode()
     assert "Open a season" in page
-    admin_of_all.post(address("season", board), {"name": "Finals"})
+    admin_of_all.post(address("open_season", board), {"name": "Finals"})
     assert pointer.read(board).number == 2
     assert Season.objects.get(number=2).name == "Finals"
+
+
+def test_a_page_left_open_does_not_do_the_opposite(board, admin_of_all):
+    closing = {"number": 1, "open_next": ""}
+    admin_of_all.post(address("close_season", board), closing)
+    answer = admin_of_all.post(address("close_season", board), closing)
+    assert "is already closed" in answer.content.decode()
+    assert not pointer.read(board).is_open
+    admin_of_all.post(address("open_season", board), {})
+    answer = admin_of_all.post(address("open_season", board), {})
+    assert "is still open; close it first" in answer.content.decode()
+    answer = admin_of_all.post(address("close_season", board), closing)
+    assert "is already closed" in answer.content.decode()
+    assert pointer.read(board).is_open
+    assert pointer.read(board).number == 2
+
+
+def test_times_of_a_season_are_in_the_boards_zone(admin_of_all):
+    board = open_board(time_zone="Asia/Kathmandu")
+    services.close_season(board=board, actor=ACTOR)
+    page = admin_of_all.get(address("open_season", board)).content.decode()
+    assert "Time in Asia/Kathmandu." in page
+    assert 'data-admin-utc-offset="20700"' in page
+    values = {"closes_0": "2030-01-31", "closes_1": "18:00"}
+    admin_of_all.post(address("open_season", board), values)
+    assert pointer.read(board).closes_at.isoformat() == "2030-01-31T12:15:00+00:00"
+
+
+def test_the_next_season_is_planned_while_one_runs(admin_of_all):
+    board = open_board()
+    services.close_season(board=board, actor=ACTOR)
+    values = {"closes_0": "2030-01-31", "closes_1": "18:00"}
+    admin_of_all.post(address("open_season", board), values)
+    page = admin_of_all.get(address("close_season", board)).content.decode()
+    assert address("open_season", board) in page
+    early = {"opens_0": "2030-01-31", "opens_1": "17:00"}
+    answer = admin_of_all.post(address("open_season", board), early)
+    assert "would still run when the new one opens" in answer.content.decode()
+    admin_of_all.post(address("open_season", board), {"opens_0": "2030-02-01", "opens_1": "0:00"})
+    assert [season.state for season in Season.objects.order_by("number")] == [
+        "closed",
+        "open",
+        "planned",
+    ]
 
 
 def test_a_reset_wants_the_boards_address(board, admin_of_all):

@@ -9,7 +9,7 @@ from config.locks import Held, LockTakenError, hold
 from config.redis import get_redis
 from leaderboard import archive, clock, keys, pointer, selectors, services
 from leaderboard.models import AuditEntry, Board, FinalStanding, Season
-from leaderboard.services import marks, seasons
+from leaderboard.services import boards, marks, seasons
 from tests.leaderboard.boards import ACTOR, end_time, forget_seasons, ids, open_board, submit, utc
 
 pytestmark = pytest.mark.django_db
@@ -61,6 +61,41 @@ def test_by_hand_the_board_rests_until_the_next_season_is_opened():
     season = services.open_season(board=board, actor=ACTOR, name="Finals")
     assert (season.number, season.name, season.state) == (2, "Finals", "open")
     assert submit(board, "ada", 1).season == 2
+
+
+def test_a_name_that_is_too_long_opens_nothing():
+    board = open_board()
+    close(board)
+    with pytest.raises(services.ServiceError, match="at most 120 characters"):
+        services.open_season(board=board, actor=ACTOR, name="x" * 121)
+    assert not pointer.read(board).is_open
+
+
+def test_a_season_that_begins_now_does_not_take_the_place_of_a_planned_one():
+    board = open_board()
+    close(board)
+    now = timezone.now()
+    services.open_season(board=board, actor=ACTOR, closes=now + timedelta(days=1))
+    services.open_season(board=board, actor=ACTOR, name="Finals", opens=now + timedelta(days=2))
+    with pytest.raises(services.ServiceError, match="Finals is planned for .*; delete that plan"):
+        close(board, open_next=True)
+    with pytest.raises(services.ServiceError, match="Finals is planned for .*; delete that plan"):
+        services.change_board(board=board, changes={"schedule": "daily"}, actor=ACTOR)
+    assert Board.objects.get().schedule == "manual"
+    assert (pointer.read(board).number, pointer.read(board).state) == (2, "open")
+    close(Board.objects.get())
+    assert Season.objects.get(number=3).state == "planned"
+
+
+def test_an_end_set_by_hand_stays_when_the_zone_changes(monkeypatch):
+    monkeypatch.setattr(boards, "RULES_KNOWN_AFTER", 0.0)
+    board = open_board()
+    close(board)
+    end = (timezone.now() + timedelta(days=1)).replace(microsecond=0)
+    services.open_season(board=board, actor=ACTOR, closes=end)
+    services.change_board(board=board, changes={"time_zone": "Asia/Tokyo"}, actor=ACTOR)
+    assert pointer.read(board).closes_at == end
+    assert Season.objects.get(number=2).closes == end
 
 
 def test_with_a_schedule_the_next_season_begins_in_the_same_instant():
