@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from config.locks import LockTakenError
 from config.redis import get_redis
-from leaderboard import archive, keys, nearby, pointer, rebuild
+from leaderboard import keys, nearby, pointer, rebuild
 from leaderboard.models import Board, ScoreEvent, Season
 from leaderboard.pointer import CLOSED, PAUSED, Pointer
 from leaderboard.services import moderation, seasons
@@ -91,17 +91,13 @@ def archive_waiting() -> int:
     """Archive every season that waits for it, whoever ended it; returns how many."""
     done = 0
     for board in Board.objects.all():
-        for past in pointer.read_ended(board):
-            try:
-                with seasons.season_lock(board, wait=0) as held:
-                    seasons.follow_pointer(board)
-                    season = Season.objects.select_related("board").get(
-                        board=board, number=past.number
-                    )
-                    archive.archive_season(season, held)
-                    done += 1
-            except LockTakenError:
-                break  # somebody archives this board right now
+        if not pointer.read_ended(board):
+            continue
+        try:
+            with seasons.season_lock(board, wait=0) as held:
+                done += seasons.archive_ended(board, held)
+        except LockTakenError:
+            continue  # somebody archives this board right now
     return done
 
 

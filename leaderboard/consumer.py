@@ -69,6 +69,9 @@ EVENT_FIELDS = (
     "data",
 )
 
+# Changes that a player makes.
+PLAYED = frozenset({"score", "details"})
+
 _bury = scripts.load(Path(__file__).parent / "scripts", "bury_event")
 
 
@@ -162,9 +165,9 @@ class Consumer:
         return seen
 
     def drain(self, board: Board) -> None:
-        """Store everything of one board that nobody else has taken."""
+        """Store everything of one board that nobody else has taken, and what a dead worker left."""
         self.join(board)
-        while batches := list(self.read([board], claiming=False)):
+        while batches := list(self.read([board], claiming=True)):
             for _, events in batches:
                 self.handle(board, events)
 
@@ -197,6 +200,8 @@ class Consumer:
 
     def join(self, board: Board) -> None:
         """The first reader of a board makes the group, from the stream's very beginning."""
+        if not Board.objects.filter(pk=board.pk).exists():
+            return  # deleted since we looked: a stream of it would stay for ever
         try:
             get_redis().xgroup_create(keys.events(board.key), GROUP, id="0", mkstream=True)
         except ResponseError as error:
@@ -236,6 +241,8 @@ class Consumer:
 
     def fail(self, board: Board, event: Event, error: Exception) -> None:
         """Count the failure; the fifth sends the event to the dead letters."""
+        if not Board.objects.filter(pk=board.pk).exists():
+            return  # deleted, and its events with it
         client, failures = get_redis(), keys.failures(board.key)
         count = client.hincrby(failures, event.stream_id, 1)
         extra = {"board": board.slug, "event": event.stream_id, "error": type(error).__name__}
@@ -275,7 +282,8 @@ def store_batch(board: Board, events: Sequence[Event]) -> None:
     players: dict[str, tuple[Any, ...]] = {}
     for event in events:
         player_id = event.player_id
-        if player_id:
+        # What is done to players makes none: one who was deleted does not come back.
+        if player_id and event.news.op in PLAYED:
             name = storable((event.news.details or {}).get("name", ""))[:60]
             if name or player_id not in players:
                 players[player_id] = (player_id, name, "", "", "", "", "shown", now)

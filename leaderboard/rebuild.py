@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -22,7 +23,7 @@ from leaderboard.engine.seasons import FilledRow
 from leaderboard.engine.windows import ALL_TIME, Period, period_at, periods_since
 from leaderboard.errors import ServiceError
 from leaderboard.models import Board, Player, ScoreEvent
-from leaderboard.pointer import OPEN, PAUSED, Pointer
+from leaderboard.pointer import CLOSED, OPEN, PAUSED, Pointer
 from leaderboard.replay import Ranking, Replay
 
 logger = logging.getLogger("rostrum.rebuild")
@@ -103,7 +104,7 @@ def rebuild_board(
             build.catch_up()
             if before_swap is not None:
                 before_swap()
-            if not build.swap():
+            if not build.swap(PAUSED, OPEN):
                 raise ServiceError("The season ended during the rebuild; run it again.")
         except StructuralChangeError:
             continue
@@ -121,6 +122,37 @@ def rebuild_board(
             differences=tuple(differences[:SHOWN]),
         )
     raise ServiceError(f"{board.name} changes too much right now; try again in a quiet minute.")
+
+
+def rebuild_windows(board: Board, at: Pointer, *, before_swap: Callable[[], None]) -> None:
+    """The same between two seasons, under the season lock: nobody can score then, and what is left
+    are the windows. They are gone before the new rules are saved: whatever is killed when, no key
+    is read by rules that it does not follow."""
+    build = Build(board, at, with_season=False)
+    try:
+        drain(board, DRAIN_LIMIT)
+        build.replay()
+        build.load_all()
+        build.drop_live()
+        before_swap()
+        if not build.swap(CLOSED, CLOSED):
+            raise ServiceError("A season was opened meanwhile; rebuild the board.")
+    finally:
+        build.clean()
+
+
+@contextmanager
+def settled(board: Board) -> Iterator[None]:
+    """Scores wait, and every event is in SQL: what is deleted there now does not come back from
+    the hands of a worker. Call under the board's season lock."""
+    at = pointer.read(board)
+    try:
+        if at is not None and at.is_open:
+            _pause(board, at)
+        drain(board, DRAIN_LIMIT)
+        yield
+    finally:
+        _resume(board)
 
 
 def drain(board: Board, limit: float) -> None:
@@ -141,8 +173,8 @@ def drain(board: Board, limit: float) -> None:
 class Build:
     """The season and the windows of one board, played again."""
 
-    def __init__(self, board: Board, at: Pointer) -> None:
-        self.board, self.at = board, at
+    def __init__(self, board: Board, at: Pointer, *, with_season: bool = True) -> None:
+        self.board, self.at, self.with_season = board, at, with_season
         self.engine = board.engine(at.number)
         self.season = self._fresh()
         now = self.engine.now()
@@ -248,7 +280,8 @@ class Build:
     def load_all(self) -> None:
         """Fill the fresh keys, and give back the details that Redis has lost."""
         self.clean()
-        self.engine.beside().fill(self._with_lost_details(self.season))
+        if self.with_season:
+            self.engine.beside().fill(self._with_lost_details(self.season))
         for (name, period), (_, replay) in self.windows.items():
             if self.board.max_entries:
                 replay.trim(self.board.max_entries, self.ranking)
@@ -270,27 +303,32 @@ class Build:
             rows = (row for row in replay.rows() if row["user_id"] in self._touched)
             live.beside().load(rows)
 
-    def swap(self) -> bool:
+    def swap(self, state: str, state_after: str) -> bool:
         base = self.board.key
-        live = [self.engine.entries_key]
-        live += [keys.window_entries(base, name, period) for name, period in self.windows]
         suffixes = [key.removeprefix("x") for key in keys.entries_keys("x", Board.Group.values)]
         return bool(
             _swap(
                 get_redis(),
-                [keys.season_pointer(base), keys.sequence(base), keys.live(base), *live],
-                [self.at.number, self.sequence, *suffixes],
+                [keys.season_pointer(base), keys.sequence(base), keys.live(base), *self._live()],
+                [self.at.number, state, state_after, self.sequence, *suffixes],
             )
         )
 
     def clean(self) -> None:
         """Fresh keys that were not swapped in: of this build, or of one that died."""
-        base = self.board.key
-        live = [self.engine.entries_key]
-        live += [keys.window_entries(base, name, period) for name, period in self.windows]
-        fields = Board.Group.values
-        for entries in live:
-            get_redis().unlink(*keys.entries_keys(keys.rebuilt(entries), fields))
+        for entries in self._live():
+            get_redis().unlink(*keys.entries_keys(keys.rebuilt(entries), Board.Group.values))
+
+    def drop_live(self) -> None:
+        for entries in self._live():
+            get_redis().unlink(*keys.entries_keys(entries, Board.Group.values))
+
+    def _live(self) -> list[str]:
+        """The sorted sets that are made again."""
+        season = [self.engine.entries_key] if self.with_season else []
+        return season + [
+            keys.window_entries(self.board.key, name, period) for name, period in self.windows
+        ]
 
     def _with_lost_details(self, replay: Replay) -> Iterator[FilledRow]:
         rows = replay.filled_rows()

@@ -42,7 +42,7 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
     list_display = ["name", "page", "season", "players", "memory", "visibility", "submitters"]
     list_filter = ["visibility", "submitters", "schedule"]
     search_fields = ["name", "slug", "description"]
-    filter_horizontal = ["members"]
+    autocomplete_fields = ["members"]  # a list of all accounts may be very long
     fieldsets = [
         (None, {"fields": ["name", "slug", "description"]}),
         (
@@ -72,7 +72,7 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
         (_("Score"), {"fields": ["score_format", "score_decimals", "unit"]}),
         (
             _("People"),
-            {"fields": ["visibility", "members", "submitters", "history_days"]},
+            {"fields": ["visibility", "members", "submitters", "durability", "history_days"]},
         ),
     ]
 
@@ -189,9 +189,22 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
         try:
             services.change_board(board=board, changes=changes, actor=actor)
         except ValidationError as error:
-            self.message_user(request, " ".join(error.messages), messages.ERROR)
+            self._refuse(request, " ".join(error.messages))
         except (services.ServiceError, LockTakenError) as error:
-            self.message_user(request, _("Not changed: %s") % error, messages.ERROR)
+            self._refuse(request, str(error))
+
+    def _refuse(self, request: HttpRequest, why: str) -> None:
+        request._not_changed = True  # type: ignore[attr-defined]
+        messages.error(request, gettext("Not changed: %s") % why)
+
+    def message_user(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        """A change is made after the commit, so what is said about it waits as well."""
+
+        def say() -> None:
+            if not hasattr(request, "_not_changed"):
+                super(BoardAdmin, self).message_user(request, *args, **kwargs)
+
+        transaction.on_commit(say)
 
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 from leaderboard import services
 from leaderboard.models import AuditEntry, Player, Restriction, Season
@@ -21,11 +24,13 @@ from leaderboard.services.profiles import write_through
 if TYPE_CHECKING:
     PlayerModelAdmin = admin.ModelAdmin[Player]
     RestrictionModelAdmin = admin.ModelAdmin[Restriction]
+    RestrictionModelForm = forms.ModelForm[Restriction]
     SeasonModelAdmin = admin.ModelAdmin[Season]
     AuditModelAdmin = admin.ModelAdmin[AuditEntry]
 else:  # Django's own class takes no parameter when it runs
     PlayerModelAdmin = RestrictionModelAdmin = admin.ModelAdmin
     SeasonModelAdmin = AuditModelAdmin = admin.ModelAdmin
+    RestrictionModelForm = forms.ModelForm
 
 
 def _actor(request: HttpRequest) -> Actor:
@@ -49,6 +54,29 @@ class PlayerAdmin(PlayerModelAdmin):
         transaction.on_commit(partial(write_through, obj))
         transaction.on_commit(forget_names)
 
+    def get_deleted_objects(
+        self, objs: Any, request: HttpRequest
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+        """Who may delete a player may delete the restrictions too; the audit log keeps both."""
+        restrictions = Restriction.objects.filter(player__in=objs).count()
+        counts = {str(Restriction._meta.verbose_name_plural): restrictions}
+        return [str(player) for player in objs], counts, set(), []
+
+    def delete_model(self, request: HttpRequest, obj: Player) -> None:
+        services.delete_player(player=obj, actor=_actor(request))
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Player]) -> None:
+        for player in queryset:
+            self.delete_model(request, player)
+
+
+class RestrictionForm(RestrictionModelForm):
+    def clean_until(self) -> datetime | None:
+        until: datetime | None = self.cleaned_data["until"]
+        if until is not None and until <= timezone.now():
+            raise forms.ValidationError(_("The end must lie ahead."))
+        return until
+
 
 @admin.register(Restriction)
 class RestrictionAdmin(RestrictionModelAdmin):
@@ -56,6 +84,7 @@ class RestrictionAdmin(RestrictionModelAdmin):
     list_filter = ["kind", "board"]
     search_fields = ["player__id", "player__display_name", "reason"]
     raw_id_fields = ["player"]
+    form = RestrictionForm
     fields = ["player", "board", "kind", "reason", "until"]
     actions = ["lift"]
 
@@ -119,14 +148,21 @@ class SeasonAdmin(SeasonModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: Season, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
-        forget_season_list(obj.board_id)
+        transaction.on_commit(partial(forget_season_list, obj.board_id))
+
+    def get_deleted_objects(
+        self, objs: Any, request: HttpRequest
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+        """Counted, not listed: a season may have a million final standings."""
+        counts = {gettext("final standings"): sum(season.entries for season in objs)}
+        return [str(season) for season in objs], counts, set(), []
 
     def delete_model(self, request: HttpRequest, obj: Season) -> None:
         services.audit.record(
             "season.delete", actor=_actor(request), board=obj.board, season=obj.number
         )
         super().delete_model(request, obj)
-        forget_season_list(obj.board_id)
+        transaction.on_commit(partial(forget_season_list, obj.board_id))
 
 
 @admin.register(AuditEntry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,11 +23,24 @@ def progress(title: str, *, stream: TextIO | None = None, quiet: bool = False) -
         yield lambda done, total: None
     elif stream.isatty():
         columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=Console(file=stream), transient=True) as bar:
+        bar = Progress(*columns, console=Console(file=stream), transient=True)
+        with _without_news(), bar:
             task = bar.add_task(title, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
     else:
         yield _Lines(title, stream).report
+
+
+@contextmanager
+def _without_news() -> Iterator[None]:
+    """The command says itself what was done; a line of the log would tear the bar."""
+    logger = logging.getLogger("rostrum")
+    before = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 class _Lines:

@@ -49,8 +49,9 @@ def season_list(board: Board) -> list[dict[str, Any]]:
 
 
 def forget_season_list(board_id: int) -> None:
-    """Called when a season was archived, renamed or deleted."""
-    cache.delete(_list_key(board_id))
+    """Called when a season was archived, renamed or deleted. Another name, not a deletion: whoever
+    reads the list right now would put the old one back."""
+    cache.set(_list_version_key(board_id), time.time_ns(), None)
 
 
 def forget_names() -> None:
@@ -62,8 +63,12 @@ def _version() -> int:
     return cache.get(_VERSION_KEY) or 0
 
 
+def _list_version_key(board_id: int) -> str:
+    return f"seasons:{board_id}:version"
+
+
 def _list_key(board_id: int) -> str:
-    return f"seasons:{board_id}:{_version()}"
+    return f"seasons:{board_id}:{_version()}:{cache.get(_list_version_key(board_id)) or 0}"
 
 
 def _times(season: dict[str, Any]) -> dict[str, Any]:

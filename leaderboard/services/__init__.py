@@ -23,7 +23,7 @@ from leaderboard.services.moderation import (
     remove_player,
     unhide_player,
 )
-from leaderboard.services.profiles import update_profile
+from leaderboard.services.profiles import delete_player, update_profile
 from leaderboard.services.scores import (
     ScoreResult,
     asubmit_score,
@@ -51,6 +51,7 @@ __all__ = [
     "close_season",
     "create_board",
     "delete_board",
+    "delete_player",
     "edit_score",
     "hide_player",
     "lift_restriction",

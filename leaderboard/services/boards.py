@@ -57,7 +57,6 @@ def change_board(*, board: Board, changes: dict[str, Any], actor: Actor) -> None
     scheduled = board.schedule != Board.Schedule.MANUAL
     if scheduled and "schedule" in changes:
         seasons.need_no_plan(board)
-    at = pointer.read(board)
 
     def save() -> None:
         with transaction.atomic():
@@ -71,14 +70,21 @@ def change_board(*, board: Board, changes: dict[str, Any], actor: Actor) -> None
                 after=changes,
             )
 
-    if REORDERING & changes.keys() and at is not None and at.is_open:
+    def save_and_wait() -> None:
+        save()
+        time.sleep(RULES_KNOWN_AFTER)
 
-        def save_and_wait() -> None:
-            save()
-            time.sleep(RULES_KNOWN_AFTER)
-
-        with seasons.season_lock(board):
-            rebuild.rebuild_board(board, before_swap=save_and_wait)
+    if REORDERING & changes.keys():
+        with seasons.season_lock(board) as held:
+            # The keys of a season that waits for its archive follow the rules of then.
+            seasons.archive_ended(board, held)
+            at = pointer.current(board)
+            if at is None:
+                save()
+            elif at.state == pointer.CLOSED:
+                rebuild.rebuild_windows(board, at, before_swap=save_and_wait)
+            else:
+                rebuild.rebuild_board(board, before_swap=save_and_wait)
             forget_unused_windows(board, before.get("windows", []))
     else:
         save()
@@ -126,15 +132,16 @@ def reset_board(
             forget_keys(f"{board.key}:import")  # the same files may be imported again
             audit.record("board.reset", actor=actor, board=board, scope="season")
             return
-        sequence = int(get_redis().get(keys.sequence(board.key)) or 0)
-        with transaction.atomic():
-            ScoreEvent.objects.filter(board=board).delete()
-            kept = Season.State.CLOSED if keep_archive else ""
-            Season.objects.filter(board=board).exclude(state=kept).delete()
-            audit.record(
-                "board.reset", actor=actor, board=board, scope="live" if keep_archive else "all"
-            )
-        forget_keys(board.key)
+        with rebuild.settled(board):
+            sequence = int(get_redis().get(keys.sequence(board.key)) or 0)
+            with transaction.atomic():
+                ScoreEvent.objects.filter(board=board).delete()
+                kept = Season.State.CLOSED if keep_archive else ""
+                Season.objects.filter(board=board).exclude(state=kept).delete()
+                audit.record(
+                    "board.reset", actor=actor, board=board, scope="live" if keep_archive else "all"
+                )
+            forget_keys(board.key)
         # Open pages and caches know the board by its sequence.
         get_redis().set(keys.sequence(board.key), sequence + 1)
         forget_season_list(board.pk)

@@ -52,8 +52,10 @@ def remove_player(*, board: Board, player_id: str, reason: str, actor: Actor) ->
     _need(reason)
     engine = board.engine()
     entry = engine.get_user_entry(player_id)
+    # Somebody who has not played in this season may still stand in a window.
+    in_windows = any(engine.window(name).get_user_entry(player_id) for name in board.windows)
     removed = engine.delete_user(player_id, source=_source(actor))
-    if not removed:
+    if not (removed or in_windows):
         raise NotOnBoardError(f"{player_id} is not on {board.name}.", field="player_id")
     audit.record(
         "player.remove",
@@ -96,6 +98,12 @@ def unhide_player(*, player_id: str, reason: str, actor: Actor, board: Board | N
         player_id=player_id, board=board, lifted_at__isnull=True
     ).first()
     if found is None:
+        elsewhere = Restriction.objects.active().filter(player_id=player_id, board__isnull=True)
+        if board is not None and elsewhere.exists():
+            raise NotOnBoardError(
+                f"{player_id} is restricted on every board; lift it on every board.",
+                field="everywhere",
+            )
         raise NotOnBoardError(f"{player_id} is not restricted here.", field="player_id")
     lift_restriction(restriction=found, reason=reason, actor=actor)
 
@@ -103,8 +111,9 @@ def unhide_player(*, player_id: str, reason: str, actor: Actor, board: Board | N
 def lift_restriction(*, restriction: Restriction, reason: str, actor: Actor) -> None:
     """End a restriction; the player appears again unless another one holds."""
     with transaction.atomic():
-        restriction.lifted_at = timezone.now()
-        restriction.save(update_fields=["lifted_at"])
+        held = Restriction.objects.filter(pk=restriction.pk, lifted_at__isnull=True)
+        if not held.update(lifted_at=timezone.now()):
+            return  # somebody else was faster: a person, or another worker
         audit.record(
             "restriction.lift",
             actor=actor,

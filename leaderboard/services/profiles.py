@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import transaction
+
+from config.redis import get_redis
+from leaderboard import keys, nearby
 from leaderboard.models import Board, Player
 from leaderboard.models.player import ANONYMOUS
 from leaderboard.selectors.history import forget_names
-from leaderboard.services import moderation, scores
+from leaderboard.services import audit, marks, moderation, scores
+from leaderboard.services.audit import Actor
 
 PROFILE_FIELDS = frozenset({"display_name", "country", "team", "avatar", "bio", "privacy"})
 
@@ -25,6 +30,23 @@ def update_profile(*, player: Player, **changes: Any) -> Player:
     if "privacy" in changes:
         forget_names()
     return player
+
+
+def delete_player(*, player: Player, actor: Actor) -> None:
+    """Off every board, with profile, place and restrictions. Past seasons keep what they were."""
+    player_id = player.pk
+    audit.record("player.delete", actor=actor, player_id=player_id)
+    player.delete()
+    transaction.on_commit(lambda: _forget(player_id))
+
+
+def _forget(player_id: str) -> None:
+    for board in Board.objects.all():
+        board.engine().delete_user(player_id, source="profile")
+        get_redis().hdel(keys.marks(board.key), player_id)
+        marks.forget(board)
+        nearby.forget(board, player_id)
+    forget_names()
 
 
 def write_through(player: Player) -> None:

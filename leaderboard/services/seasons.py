@@ -154,6 +154,18 @@ def follow_pointer(board: Board) -> None:
             )
 
 
+def archive_ended(board: Board, held: Held) -> int:
+    """Archive what waits for it, by the rules by which it was played; returns how many."""
+    board = Board.objects.get(pk=board.pk)
+    ended = pointer.read_ended(board)
+    if ended:
+        follow_pointer(board)
+    for past in ended:
+        season = Season.objects.select_related("board").get(board=board, number=past.number)
+        archive.archive_season(season, held)
+    return len(ended)
+
+
 def roll_if_over(board: Board, at: Pointer) -> bool:
     """The clock: end the season when its time is over. True when this call did it."""
     if not at.is_open or at.closes_at is None or at.closes_at > timezone.now() + CLOCK_MARGIN:

@@ -1,11 +1,14 @@
 """Staff make boards, change rules and moderate; those without the permission do not."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
-from leaderboard import clock, pointer, rebuild, services
+from leaderboard import clock, pointer, rebuild, selectors, services
 from leaderboard.models import AuditEntry, Board, Player, Restriction, Season
 from leaderboard.services import boards, marks
 from tests.leaderboard.boards import ACTOR, forget_seasons, ids, open_board, submit
@@ -290,6 +293,52 @@ def test_a_restriction_made_in_its_own_list_holds(board, admin_of_all):
     lift = {"action": "lift", "_selected_action": [restriction.pk]}
     admin_of_all.post(reverse("admin:leaderboard_restriction_changelist"), lift)
     assert ids(board.engine().get_top(9)) == ["ada", "bob", "c/y"]
+
+
+def test_a_restriction_that_is_over_before_it_begins_is_told_in_the_form(board, admin_of_all):
+    Player.objects.create(id="ada")
+    values = {"player": "ada", "kind": "banned", "reason": "Bot", "board": ""}
+    past = {"until_0": "2020-01-01", "until_1": "10:00"}
+    answer = admin_of_all.post(reverse("admin:leaderboard_restriction_add"), values | past)
+    assert "The end must lie ahead." in answer.content.decode()
+    assert not Restriction.objects.exists()
+
+
+def test_a_deleted_player_is_off_every_board_and_may_come_back(board, admin_of_all):
+    rebuild.drain(board, 5)
+    services.ban_player(player_id="ada", reason="x", actor=ACTOR)
+    url = reverse("admin:leaderboard_player_delete", args=["ada"])
+    admin_of_all.post(url, {"post": "yes"})
+    rebuild.drain(board, 5)
+    assert not Player.objects.filter(pk="ada").exists()
+    assert ids(board.engine().get_top(9)) == ["bob", "c/y"]
+    assert services.rebuild_board(board=board, actor=ACTOR, check=True).count == 0
+    assert AuditEntry.objects.get(action="player.delete").player_id == "ada"
+    assert submit(board, "ada", 5).rank == 3
+
+
+def test_a_season_is_deleted_without_a_list_of_all_who_played(board, admin_of_all):
+    season = services.close_season(board=board, actor=ACTOR)
+    assert [one["number"] for one in selectors.season_list(board)] == [1]
+    url = reverse("admin:leaderboard_season_delete", args=[season.pk])
+    page = admin_of_all.get(url).content.decode()
+    assert "Final standings: 3" in page
+    assert "#1 Ada" not in page
+    admin_of_all.post(url, {"post": "yes"})
+    assert not Season.objects.exists()
+    assert selectors.season_list(board) == []
+
+
+def test_a_refused_change_is_not_said_to_be_made(board, admin_of_all):
+    services.close_season(board=board, actor=ACTOR)
+    services.open_season(board=board, actor=ACTOR, opens=timezone.now() + timedelta(days=1))
+    values = form_values(board, schedule="daily") | {"_confirmed": "1"}
+    answer = admin_of_all.post(address("change", board), values, follow=True)
+    assert [str(message)[:25] for message in answer.context["messages"]] == [
+        "Not changed: Season 2 is "
+    ]
+    answer = admin_of_all.post(address("change", board), form_values(board, name="N"), follow=True)
+    assert "was changed successfully" in str(next(iter(answer.context["messages"])))
 
 
 def test_a_players_name_is_written_through_to_the_boards(board, admin_of_all):

@@ -1,5 +1,6 @@
 """Past seasons come from SQL, once."""
 
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -49,6 +50,25 @@ def test_seasons_are_listed_newest_first_with_their_podium(board):
     assert [row["name"] for row in seasons[1]["podium"]] == ["Ada", "Bob", "Cy"]
     assert seasons[1]["closed_at"] == BEGIN + timedelta(days=2)
     assert [c["champion"]["name"] for c in selectors.champions(board)] == ["Ada"]
+
+
+def test_who_read_the_list_before_it_changed_does_not_bring_the_old_one_back(board, monkeypatch):
+    close(board, 1, ["ada"])
+    history = sys.modules[
+        "leaderboard.selectors.history"
+    ]  # the package has a function of that name
+    real = history._load_seasons
+
+    def overtaken(board):
+        old = real(board)
+        close(board, 2, ["bob"])
+        forget_season_list(board.pk)
+        return old
+
+    monkeypatch.setattr(history, "_load_seasons", overtaken)
+    assert [season["number"] for season in selectors.season_list(board)] == [1]
+    monkeypatch.undo()
+    assert [season["number"] for season in selectors.season_list(board)] == [2, 1]
 
 
 def test_a_second_reader_asks_sql_for_nothing_but_the_season(board, django_assert_num_queries):

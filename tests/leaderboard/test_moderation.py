@@ -83,6 +83,33 @@ def test_a_hidden_player_who_is_removed_stays_hidden(board):
     assert ids(board.engine().get_top(9)) == ["bob", "cy"]
 
 
+def test_somebody_who_stands_only_in_a_window_can_be_removed():
+    board = open_board(windows=["week"])
+    submit(board, "ada", 10)
+    services.close_season(board=board, actor=ACTOR, open_next=True)
+    services.remove_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    assert board.engine().window("week").get_top(9) == []
+    assert AuditEntry.objects.filter(action="player.remove", player_id="ada").count() == 1
+    with pytest.raises(services.NotOnBoardError):
+        services.remove_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+
+
+def test_a_restriction_everywhere_is_lifted_everywhere(board):
+    services.ban_player(player_id="ada", reason="x", actor=ACTOR)
+    with pytest.raises(services.NotOnBoardError, match="lift it on every board"):
+        services.unhide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    services.unhide_player(player_id="ada", reason="x", actor=ACTOR)
+    assert submit(board, "ada", 31).rank == 1
+
+
+def test_of_two_who_lift_a_restriction_one_is_in_the_log(board):
+    services.ban_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    restriction = Restriction.objects.get()
+    for _ in range(2):
+        services.lift_restriction(restriction=restriction, reason="x", actor=ACTOR)
+    assert AuditEntry.objects.filter(action="restriction.lift").count() == 1
+
+
 @pytest.mark.parametrize(
     "deed", [services.hide_player, services.ban_player, services.remove_player]
 )

@@ -9,6 +9,7 @@ from django.core.cache import cache
 
 from config.redis import get_redis
 from leaderboard import clock, keys, pointer, rebuild, services
+from leaderboard.consumer import Consumer
 from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
 from leaderboard.services import boards, marks
 from tests.leaderboard.boards import ACTOR, forget_seasons, ids, open_board, submit
@@ -157,6 +158,52 @@ def test_another_rule_reorders_the_running_season():
     assert submit(board, "di", 1).rank == 1
 
 
+def test_between_two_seasons_another_rule_makes_the_windows_again():
+    board = open_board(windows=["week", "all"], groups=["team"])
+    submit(board, "ada", 10, details={"team": "red"})
+    submit(board, "bob", 20)
+    services.close_season(board=board, actor=ACTOR)
+    services.change_board(board=board, changes={"ties": "member", "order": "asc"}, actor=ACTOR)
+    assert not pointer.read(board).is_open
+    assert board.engine().get_size() == 0
+    for window in ("week", "all"):
+        assert ids(board.engine().window(window).get_top(9)) == ["ada", "bob"]
+    services.open_season(board=board, actor=ACTOR)
+    forget_seasons()
+    submit(board, "ada", 5)
+    assert ids(board.engine().get_top(9)) == ["ada"]
+    top = board.engine().window("all").get_top(9)
+    assert [(entry["user_id"], entry["score"]) for entry in top] == [("ada", 5), ("bob", 20)]
+
+
+def test_a_change_between_two_seasons_that_dies_leaves_no_key_of_the_old_rules(monkeypatch):
+    board = open_board(windows=["all"])
+    submit(board, "ada", 10)
+    services.close_season(board=board, actor=ACTOR)
+
+    def die(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rebuild.Build, "swap", die)
+    with pytest.raises(KeyboardInterrupt):
+        services.change_board(board=board, changes={"ties": "member"}, actor=ACTOR)
+    monkeypatch.undo()
+    board = Board.objects.get()
+    assert board.ties == "member"
+    assert board.engine().window("all").get_top(9) == []
+
+
+def test_a_season_that_waits_is_archived_by_the_rules_it_was_played_by():
+    board = open_board(schedule="daily")
+    submit(board, "bob", 20)
+    submit(board, "ada", 20)
+    services.close_season(board=board, actor=ACTOR, archive_now=False)
+    services.change_board(board=board, changes={"ties": "member"}, actor=ACTOR)
+    season = Season.objects.get(number=1)
+    assert season.state == "closed"
+    assert [row.player_id for row in season.standings.order_by("position")] == ["bob", "ada"]
+
+
 def test_a_rebuild_that_died_is_finished_by_the_clock():
     board = open_board()
     submit(board, "ada", 10)
@@ -209,6 +256,32 @@ def test_a_full_reset_leaves_a_board_as_new():
     result = submit(board, "cy", 1)
     assert (result.season, result.rank) == (1, 1)
     assert result.sequence > before
+
+
+def test_what_a_worker_has_in_hand_does_not_outlive_a_reset(monkeypatch):
+    board = open_board()
+    submit(board, "ada", 10)
+    reader = Consumer("slow")
+    reader.join(board)
+    ((_, events),) = reader.read([board], claiming=False)
+    monkeypatch.setattr(rebuild.time, "sleep", lambda _: reader.handle(board, events))
+    services.reset_board(board=board, actor=ACTOR)
+    report = services.rebuild_board(board=board, actor=ACTOR, check=True)
+    assert (report.entries, report.count) == (0, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_knew_a_deleted_board_leaves_no_key_either():
+    board = open_board()
+    submit(board, "ada", 10)
+    reader = Consumer("slow")
+    reader.join(board)
+    ((_, events),) = reader.read([board], claiming=False)
+    gone = Board.objects.get()
+    services.delete_board(board=board, actor=ACTOR)
+    reader.handle(gone, events)
+    list(reader.read([gone], claiming=True))
+    assert not list(get_redis().scan_iter(match=f"{gone.key}*"))
 
 
 def test_a_deleted_board_leaves_no_key():

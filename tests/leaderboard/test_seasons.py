@@ -77,9 +77,9 @@ def test_a_season_that_begins_now_does_not_take_the_place_of_a_planned_one():
     now = timezone.now()
     services.open_season(board=board, actor=ACTOR, closes=now + timedelta(days=1))
     services.open_season(board=board, actor=ACTOR, name="Finals", opens=now + timedelta(days=2))
-    with pytest.raises(services.ServiceError, match="Finals is planned for .*; delete that plan"):
+    with pytest.raises(services.ServiceError, match="Finals is planned"):
         close(board, open_next=True)
-    with pytest.raises(services.ServiceError, match="Finals is planned for .*; delete that plan"):
+    with pytest.raises(services.ServiceError, match="Finals is planned"):
         services.change_board(board=board, changes={"schedule": "daily"}, actor=ACTOR)
     assert Board.objects.get().schedule == "manual"
     assert (pointer.read(board).number, pointer.read(board).state) == (2, "open")
