@@ -54,9 +54,7 @@ def test_seasons_are_listed_newest_first_with_their_podium(board):
 
 def test_who_read_the_list_before_it_changed_does_not_bring_the_old_one_back(board, monkeypatch):
     close(board, 1, ["ada"])
-    history = sys.modules[
-        "leaderboard.selectors.history"
-    ]  # the package has a function of that name
+    history = sys.modules["leaderboard.selectors.history"]  # not the function of that name
     real = history._load_seasons
 
     def overtaken(board):
