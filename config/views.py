@@ -17,6 +17,7 @@ from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from config import measures
 from config.outages import OUTAGES, explained
 from config.problems import problem_response, wants_problem
 from config.redis import get_redis
@@ -137,6 +138,7 @@ def _timed(ask: Callable[[], Any]) -> dict[str, Any]:
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     """Prometheus text. With several processes, the sum over all of them."""
+    measures.take_all()
     registry = REGISTRY
     if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         registry = CollectorRegistry()

@@ -6,10 +6,13 @@ class LeaderboardConfig(AppConfig):
     verbose_name = "Leaderboards"
 
     def ready(self) -> None:
+        from config import measures
         from leaderboard import signals  # noqa: F401 connects the receivers
         from leaderboard.access import hides_presence
+        from leaderboard.consumer import show_lags
         from leaderboard.ops import boards
         from sessions_app import ops, presence
 
+        measures.register(show_lags)
         ops.register(boards)
         presence.hide_when(hides_presence)

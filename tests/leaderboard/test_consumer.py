@@ -154,6 +154,15 @@ def test_a_stream_beyond_its_bound_is_warned_about_and_kept(board, monkeypatch, 
     assert get_redis().xlen(keys.events(board.key)) == 5
 
 
+def test_the_lag_is_measured_while_no_worker_runs(board, client):
+    submit(board, "ada", 1)
+    submit(board, "bob", 2)
+    line = 'rostrum_score_log_lag{board="cup"}'
+    assert f"{line} 2.0" in client.get("/metrics").text
+    store_all()
+    assert f"{line} 0.0" in client.get("/metrics").text
+
+
 def test_readers_that_ended_are_forgotten(board):
     store_all("old")
     consumer.forget_idle_readers(board, idle=-1)
