@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -36,7 +36,7 @@ class Line:
     submission: Submission
 
 
-def live_rows(board: Board, season: int) -> Iterator[dict[str, Any]]:
+def live_rows(board: Board, season: int) -> Generator[dict[str, Any]]:
     """The running season, read in portions."""
     for entry in board.engine(season).scan(500):
         yield {
@@ -48,7 +48,7 @@ def live_rows(board: Board, season: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def archived_rows(season: Season) -> Iterator[dict[str, Any]]:
+def archived_rows(season: Season) -> Generator[dict[str, Any]]:
     for standing in season_standings(season).iterator(chunk_size=2000):
         yield {
             "rank": standing.rank,
@@ -68,7 +68,7 @@ def public_rows(season: Season) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def written(rows: Iterable[dict[str, Any]], form: str) -> Iterator[str]:
+def written(rows: Iterable[dict[str, Any]], form: str) -> Generator[str]:
     """The rows as text, in pieces."""
     if form == "csv":
         yield from _written_csv(rows)

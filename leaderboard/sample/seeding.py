@@ -299,7 +299,8 @@ class _Seeding:
                 rank,
                 "seed",
                 "",
-                None,
+                # As the worker stores it; a rebuild reads it here.
+                None if subscore is None else storable_json({"given_subscore": subscore}),
             )
 
     def details(self) -> Callable[[str], list[str]]:

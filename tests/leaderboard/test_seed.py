@@ -7,8 +7,9 @@ from django.core.management import CommandError, call_command
 
 from leaderboard import pointer, selectors
 from leaderboard.models import Board, Player, ScoreEvent, Season
+from leaderboard.services.boards import forget_keys, rebuild_board
 from sessions_app.models import Flag
-from tests.leaderboard.boards import submit
+from tests.leaderboard.boards import ACTOR, submit
 
 pytestmark = pytest.mark.django_db
 
@@ -71,6 +72,15 @@ def test_the_log_tells_how_the_running_season_came_to_be():
     for event in ScoreEvent.objects.filter(board=board, season=season.number):
         best[event.player_id] = max(best.get(event.player_id, 0), event.value)
     assert best == {entry["user_id"]: entry["score"] for entry in board.engine().list_all()}
+
+
+def test_every_sample_board_can_be_made_again_from_its_log():
+    seed()
+    for board in Board.objects.all():
+        before = list(board.engine().scan())
+        forget_keys(board.key)
+        rebuild_board(board=board, actor=ACTOR)
+        assert list(board.engine().scan()) == before, board.slug
 
 
 def test_an_administrator_is_made_once_with_a_password_of_their_own(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,10 @@ class Command(LeaderboardCommand):
             rows = exchange.archived_rows(season)
         pieces = exchange.written(rows, options["format"])
         if not options["output"]:
-            for piece in pieces:
-                self.stdout.write(piece, ending="")
+            # A reader who leaves half way leaves no cursor open.
+            with closing(rows), closing(pieces):
+                for piece in pieces:
+                    self.stdout.write(piece, ending="")
             return
         path = Path(options["output"])
         partial = path.with_name(path.name + ".part")
