@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import redis
 
-from tests.servers import ON_CLUSTER, OWN_CACHE, OWN_POSTGRES, OWN_SERVER, RedisServer
+from tests.servers import ON_CLUSTER, OWN_CACHE, OWN_POSTGRES, OWN_SERVER
 
 _SERVERS = [server for server in (OWN_SERVER, OWN_CACHE, OWN_POSTGRES) if server]
 
@@ -26,16 +27,15 @@ def pytest_sessionfinish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """On a cluster, what looks into one server or stops it has nothing to look at."""
+    """On a cluster, what looks into one server has nothing to look at."""
     for item in items if ON_CLUSTER else ():
-        uses = getattr(item, "fixturenames", ())
-        if "redis_server" in uses or item.get_closest_marker("one_server"):
+        if item.get_closest_marker("one_server"):
             item.add_marker(pytest.mark.skip(reason="needs a single server"))
 
 
 @pytest.fixture(scope="session")
-def redis_server() -> RedisServer:
-    """The server of this test process, the one that settings point at."""
+def redis_server() -> Any:
+    """The server of this test process, the one that settings point at; or the cluster."""
     return OWN_SERVER
 
 

@@ -65,7 +65,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         server = Server(Path(folder))
         try:
-            server.redis.start()
+            server.start_redis()
             server.run("manage.py", "migrate", "--verbosity", "0")
             password = re.findall(r"password (\S+)", server.run("manage.py", "seed"))[-1]
             server.run("manage.py", "shell", "--verbosity", "0", "-c", SHOW_ALL)
@@ -90,8 +90,7 @@ def main() -> None:
                     context.close()
             browser.close()
         finally:
-            server.stop()
-            server.redis.remove()
+            server.remove()
 
 
 if __name__ == "__main__":

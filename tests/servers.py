@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import redis
+import redis.asyncio
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -75,6 +77,9 @@ class RedisServer:
     def client(self, **kwargs: Any) -> redis.Redis:
         return redis.Redis(host="127.0.0.1", port=self.port, **kwargs)
 
+    def async_client(self, **kwargs: Any) -> redis.asyncio.Redis:
+        return redis.asyncio.Redis(host="127.0.0.1", port=self.port, **kwargs)
+
     def client_of(self, key: str) -> redis.Redis:
         """A plain client of the server that holds the key, such as a channel's listener needs."""
         return self.client()
@@ -109,6 +114,14 @@ class RedisServer:
             self.process.wait()
             self.process = None
 
+    def save(self) -> None:
+        """Write down what is held, so that the next start finds it."""
+        with self.client() as client:
+            client.save()
+
+    def forget_saved(self) -> None:
+        (self.directory / "dump.rdb").unlink(missing_ok=True)
+
     def remove(self) -> None:
         self.stop(kill=True)
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -125,7 +138,7 @@ def redis_server(binary: str | Path | None = None, **options: str) -> Iterator[R
 
 @contextlib.contextmanager
 def redis_cluster(
-    primaries: int = 3, replicas: int = 0, ports: Sequence[int] = ()
+    primaries: int = 3, replicas: int = 0, ports: Sequence[int] = (), **options: str
 ) -> Iterator[list[RedisServer]]:
     """A real cluster: all slots covered, every node agreeing, before it is handed out."""
     servers = [
@@ -137,6 +150,7 @@ def redis_cluster(
                 "cluster-node-timeout": "2000",
                 "repl-diskless-sync-delay": "0",
             }
+            | options
         )
         for _ in range(primaries * (1 + replicas))
     ]
@@ -207,6 +221,9 @@ class WholeCluster(redis.RedisCluster):
     def slowlog_reset(self) -> Any:
         return [node.slowlog_reset() for node in self._each()]
 
+    def time(self) -> Any:
+        return self._each()[0].time()
+
     def client_list(self) -> Any:
         return [client for node in self._each() for client in node.client_list()]
 
@@ -228,9 +245,13 @@ def _add(total: dict[str, Any], more: dict[str, Any]) -> None:
 
 
 class OwnCluster:
-    """Three primaries in place of the one server that most tests run on."""
+    """Three primaries in place of the one server that most tests run on.
 
-    def __init__(self) -> None:
+    Stopped and started as that one is: all nodes together, with ports and folders kept.
+    """
+
+    def __init__(self, **options: str) -> None:
+        self.options = options
         self._stack = contextlib.ExitStack()
         self.servers: list[RedisServer] = []
 
@@ -240,11 +261,43 @@ class OwnCluster:
         return "redis+cluster://" + ",".join(f"127.0.0.1:{port}" for port in self.ports)
 
     def start(self) -> OwnCluster:
-        self.servers = self._stack.enter_context(redis_cluster(ports=self.ports))
+        if not self.servers:
+            cluster = redis_cluster(ports=self.ports, **self.options)
+            self.servers = self._stack.enter_context(cluster)
+            return self
+        for server in self.servers:
+            if server.process is None:
+                server.start()
+        wait_for(self.answers)
         return self
+
+    def answers(self) -> bool:
+        """Whether every node is up and agrees that no slot is missing."""
+        if not all(server.answers() for server in self.servers):
+            return False
+        with contextlib.ExitStack() as stack:
+            clients = [
+                stack.enter_context(server.client(decode_responses=True)) for server in self.servers
+            ]
+            return all(_is_complete(client) for client in clients)
+
+    def stop(self, *, kill: bool = False) -> None:
+        for server in self.servers:
+            server.stop(kill=kill)
+
+    def save(self) -> None:
+        for server in self.servers:
+            server.save()
+
+    def forget_saved(self) -> None:
+        for server in self.servers:
+            server.forget_saved()
 
     def client(self, **kwargs: Any) -> WholeCluster:
         return WholeCluster(host="127.0.0.1", port=self.ports[0], **kwargs)
+
+    def async_client(self, **kwargs: Any) -> redis.asyncio.RedisCluster:
+        return redis.asyncio.RedisCluster(host="127.0.0.1", port=self.ports[0], **kwargs)
 
     def client_of(self, key: str) -> redis.Redis:
         with self.client() as cluster:
@@ -282,6 +335,15 @@ class PostgresServer:
     @property
     def url(self) -> str:
         return f"postgres://rostrum@127.0.0.1:{self.port}/postgres"
+
+    def new_database(self) -> str:
+        """The address of an empty database beside the tests' own."""
+        import psycopg
+
+        name = f"beside_{secrets.token_hex(6)}"
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return f"postgres://rostrum@127.0.0.1:{self.port}/{name}"
 
     def start(self) -> PostgresServer:
         binaries = self.binaries()
@@ -340,3 +402,8 @@ OWN_SERVER: Any = OwnCluster() if ON_CLUSTER else RedisServer()
 # A cluster has one database, and the cache must not share it with the data.
 OWN_CACHE = RedisServer() if ON_CLUSTER else None
 OWN_POSTGRES = PostgresServer() if os.environ.get("TEST_DATABASE") == "postgresql" else None
+
+
+def new_database(folder: Path) -> str:
+    """The address of an empty database of the tested kind, for a process of its own."""
+    return OWN_POSTGRES.new_database() if OWN_POSTGRES else f"sqlite:///{folder}/db.sqlite3"

@@ -47,8 +47,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         server.start()
         yield server
     finally:
-        server.stop()
-        server.redis.remove()
+        server.remove()
 
 
 @pytest.fixture(scope="module")

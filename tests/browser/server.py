@@ -9,9 +9,10 @@ import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 from leaderboard import RedisLeaderboard, keys
-from tests.servers import RedisServer, free_port, wait_for
+from tests.servers import ON_CLUSTER, OwnCluster, RedisServer, free_port, new_database, wait_for
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -20,7 +21,8 @@ class Server:
     """The web process on its own Redis and SQLite; `stop` and `start` keep address and data."""
 
     def __init__(self, folder: Path, settings: str = "tests.browser.settings") -> None:
-        self.redis = RedisServer(appendonly="yes")
+        self.redis: Any = (OwnCluster if ON_CLUSTER else RedisServer)(appendonly="yes")
+        self.cache = RedisServer() if ON_CLUSTER else None
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = folder / "web.log"
@@ -29,8 +31,8 @@ class Server:
             "DJANGO_SETTINGS_MODULE": settings,
             "ROSTRUM_TEST_FOLDER": str(folder),
             "REDIS_URL": self.redis.url,
-            "CACHE_URL": "",
-            "DATABASE_URL": f"sqlite:///{folder}/db.sqlite3",
+            "CACHE_URL": self.cache.url if self.cache else "",
+            "DATABASE_URL": new_database(folder),
             "SECRET_KEY": "only-for-tests-" + "x" * 40,
             "DEBUG": "",
             "ROSTRUM_HOST": "127.0.0.1",
@@ -38,8 +40,20 @@ class Server:
             "ROSTRUM_PROCESSES": "1",
         }
 
-    def prepare(self) -> None:
+    def start_redis(self) -> None:
         self.redis.start()
+        if self.cache:
+            self.cache.start()
+
+    def remove(self) -> None:
+        """Stop everything and leave nothing behind."""
+        self.stop()
+        self.redis.remove()
+        if self.cache:
+            self.cache.remove()
+
+    def prepare(self) -> None:
+        self.start_redis()
         self.run("-m", "tests.browser.prepare")
 
     def run(self, *arguments: str) -> str:

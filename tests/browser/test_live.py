@@ -119,7 +119,8 @@ def test_a_notice_shows_on_any_open_page(person: People, server: Server, path: s
         bell = page.locator("[data-notices]")
         before = int(bell.text_content() or 0)
         page.evaluate("window.same = true")
-        told = [keys.notices(notices._digest("p30")), keys.notice_told("p30", "x")]
+        player = notices._digest("p30")
+        told = [keys.notices(player), keys.notice_told(player, "x")]
         text = '{"kind":"overtaken","board":"arena","name":"Arena","by":"Bob","rank":2}'
         notices._add(redis, told, [0, 60, 200, text, "p30", keys.notices_live()])
     page.wait_for_function(

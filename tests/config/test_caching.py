@@ -36,7 +36,7 @@ def test_a_computation_that_failed_leaves_the_way_free():
     assert cached("cold", 60, lambda: 1) == 1
 
 
-def test_none_is_a_value_and_a_mark_left_by_a_dead_filler_expires(redis_server):
+def test_none_is_a_value_and_a_mark_left_by_a_dead_filler_expires():
     assert cached("nothing", 60, lambda: None) is None
     assert cached("nothing", 60, lambda: 1) is None
     cache.add(fill_key("cold"), 1, 0.05)  # a filler that died

@@ -1,5 +1,3 @@
-import redis.asyncio
-
 from config.scripts import Script
 
 DOUBLE = Script("double", "return tonumber(ARGV[1]) * 2")
@@ -17,7 +15,7 @@ def test_it_survives_a_flush_between_two_calls(redis_client):
 
 
 async def test_the_async_twin_does_the_same(redis_server):
-    async with redis.asyncio.Redis(port=redis_server.port) as client:
+    async with redis_server.async_client() as client:
         await client.script_flush()
         assert await DOUBLE.acall(client, [], [21]) == 42
         assert await DOUBLE.acall(client, [], [4]) == 8

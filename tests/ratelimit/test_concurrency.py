@@ -21,9 +21,11 @@ import redis, redis.asyncio
 from ratelimit.limiter import AsyncLimiter, Limiter
 from ratelimit.sentence import parse
 
-port, processes, threads, tasks, calls, limit = map(int, sys.argv[1:7])
-policies = json.loads(sys.argv[7])
-client = redis.Redis(port=port)
+port, processes, threads, tasks, calls, limit, on_cluster = map(int, sys.argv[1:8])
+policies = json.loads(sys.argv[8])
+kinds = (redis.RedisCluster, redis.asyncio.RedisCluster) if on_cluster else (
+    redis.Redis, redis.asyncio.Redis)
+client = kinds[0](host="127.0.0.1", port=port)
 let_through = {name: 0 for name in policies}
 lock = threading.Lock()
 parsed = {name: parse(name, sentence) for name, sentence in policies.items()}
@@ -46,7 +48,7 @@ async def task(limiter):
             count(name, await limiter.hit(policy, "everybody"))
 
 async def all_tasks():
-    async with redis.asyncio.Redis(port=port) as client:
+    async with kinds[1](host="127.0.0.1", port=port) as client:
         limiter = AsyncLimiter(client)
         await asyncio.gather(*(task(limiter) for _ in range(tasks)))
 
@@ -70,7 +72,6 @@ print(json.dumps(let_through))
 
 
 @pytest.mark.xdist_group("ratelimit-concurrency")
-@pytest.mark.skipif(ON_CLUSTER, reason="its processes ask one server")
 def test_exactly_the_limit_gets_through_for_every_algorithm():
     sentences = {
         algorithm.value: f"{LIMIT} at once for 1 hour"
@@ -79,7 +80,8 @@ def test_exactly_the_limit_gets_through_for_every_algorithm():
         for algorithm in Algorithm
     }
     sentences["several"] = f"{LIMIT}/10 days gcra and 1000/20 days sliding log"
-    numbers = [OWN_SERVER.port, PROCESSES, THREADS, TASKS, CALLS, LIMIT]
+    port = OWN_SERVER.ports[0] if ON_CLUSTER else OWN_SERVER.port
+    numbers = [port, PROCESSES, THREADS, TASKS, CALLS, LIMIT, int(ON_CLUSTER)]
     command = [sys.executable, "-c", textwrap.dedent(PROGRAM), *map(str, numbers)]
     processes = [
         subprocess.Popen([*command, json.dumps(sentences)], stdout=subprocess.PIPE, text=True)

@@ -1,14 +1,11 @@
 import subprocess
 import sys
 
-import pytest
-import redis.asyncio
-
 from ratelimit.algorithms import TIMED
 from ratelimit.decision import Standing
 from ratelimit.limiter import AsyncLimiter, Limiter
 from ratelimit.sentence import parse
-from tests.servers import ON_CLUSTER, wait_for
+from tests.servers import wait_for
 
 BOTH = parse("both", "3/minute fixed window and 5/hour gcra")
 
@@ -131,9 +128,8 @@ def test_numbers_that_change_apply_to_what_was_counted(redis_client):
         assert lowered.retry_after <= 2 * 3600, algorithm
 
 
-@pytest.mark.skipif(ON_CLUSTER, reason="asks one server")
 async def test_the_async_twin_does_the_same(redis_server):
-    async with redis.asyncio.Redis(port=redis_server.port) as client:
+    async with redis_server.async_client() as client:
         limiter = AsyncLimiter(client)
         for remaining in (2, 1, 0):
             assert (await limiter.hit(BOTH, "ada")).remaining == remaining

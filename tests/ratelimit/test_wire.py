@@ -14,9 +14,9 @@ from config.scripts import Script
 from ratelimit.limiter import Limiter
 from ratelimit.sentence import parse
 from ratelimit.wire import AsyncWire, Wire
-from tests.servers import ON_CLUSTER, redis_server, wait_for
+from tests.servers import redis_server, wait_for
 
-pytestmark = pytest.mark.skipif(ON_CLUSTER, reason="a cluster has no short way")
+pytestmark = pytest.mark.one_server  # a cluster has no short way: the key chooses the connection
 
 DOUBLE = Script("double", "return ARGV[1] * 2")
 BAD = Script("bad", "return redis.call('GET')")

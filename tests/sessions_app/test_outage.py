@@ -6,14 +6,14 @@ from django.test import Client
 
 
 @pytest.fixture
-def outage(redis_server, redis_client):
+def outage(redis_server):
     """Stops the server so that what it held is there again after the restart."""
-    redis_client.save()
+    redis_server.save()
     redis_server.stop()
     yield redis_server
-    if redis_server.process is None:
+    if not redis_server.answers():
         redis_server.start()
-    (redis_server.directory / "dump.rdb").unlink(missing_ok=True)
+    redis_server.forget_saved()
 
 
 @pytest.fixture

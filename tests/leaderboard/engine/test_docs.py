@@ -3,11 +3,14 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from leaderboard import RedisLeaderboard
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "engine.md").read_text()
 
 
+@pytest.mark.one_server  # the guide's keys have no braces
 def test_the_examples_run(redis_server, monkeypatch):
     client = redis_server.client()
     monkeypatch.setattr("redis.Redis", lambda: client)

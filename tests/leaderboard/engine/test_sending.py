@@ -28,6 +28,7 @@ def test_it_outlives_a_restart_and_a_forgotten_script():
         assert board.increment_score("player", 1)["score"] == 3.0
 
 
+@pytest.mark.one_server  # on a cluster the client sends: see tests/scale/test_cluster.py
 def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(redis_server):
     with (
         redis_server.client(socket_timeout=0.2, retry=Retry(NoBackoff(), 0)) as client,
@@ -55,6 +56,7 @@ def test_an_error_leaves_the_connection_usable(redis_client):
     assert board.upsert_user("player", 1)["rank"] == 1
 
 
+@pytest.mark.one_server  # a plain client's pool
 @pytest.mark.parametrize("pool_type", [redis.ConnectionPool, redis.BlockingConnectionPool])
 def test_a_small_pool_keeps_its_connections_for_all(redis_server, pool_type):
     pool = pool_type(host="127.0.0.1", port=redis_server.port, max_connections=1)
@@ -66,6 +68,7 @@ def test_a_small_pool_keeps_its_connections_for_all(redis_server, pool_type):
     pool.disconnect()
 
 
+@pytest.mark.one_server  # a plain client's pool
 def test_threads_and_other_commands_share_a_pool(redis_server):
     pool = redis.ConnectionPool(host="127.0.0.1", port=redis_server.port, max_connections=8)
     with redis.Redis(connection_pool=pool) as client, ThreadPoolExecutor(8) as threads:
