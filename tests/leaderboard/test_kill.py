@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.leaderboard.killing import CLOSE_POINTS, STORE_POINTS
+from tests.servers import new_database
 
 POINTS = {"close": list(CLOSE_POINTS), "store": list(STORE_POINTS)}
 RUN = "import django; django.setup(); from tests.leaderboard.killing import main; main({!r})"
@@ -17,7 +18,7 @@ RUN = "import django; django.setup(); from tests.leaderboard.killing import main
 def test_killed_after_each_step_and_started_again(what, redis_server, tmp_path):
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": "config.settings",
-        "DATABASE_URL": f"sqlite:///{tmp_path}/kill.sqlite3",
+        "DATABASE_URL": new_database(tmp_path),
         "REDIS_URL": redis_server.url,
         "LOG_LEVEL": "ERROR",
     }

@@ -14,7 +14,7 @@ from leaderboard import clock, consumer, pointer
 from leaderboard.models import ScoreEvent, Season
 from leaderboard.worker import Worker
 from tests.leaderboard.boards import end_time, forget_seasons, open_board, submit
-from tests.servers import wait_for
+from tests.servers import new_database, wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -103,7 +103,7 @@ def test_a_duty_that_fails_is_taken_up_again(start, monkeypatch):
 def test_the_command_ends_on_sigterm(redis_server, tmp_path):
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": "config.settings",
-        "DATABASE_URL": f"sqlite:///{tmp_path}/worker.sqlite3",
+        "DATABASE_URL": new_database(tmp_path),
         "REDIS_URL": redis_server.url,
     }
     manage = [sys.executable, "manage.py"]

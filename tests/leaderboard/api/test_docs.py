@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import OWN_SERVER, free_port, wait_for
+from tests.servers import OWN_SERVER, free_port, new_database, wait_for
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "api.md").read_text()
@@ -50,7 +50,7 @@ def environment():
         values = os.environ | {
             "REDIS_URL": OWN_SERVER.url,
             "VAR_DIR": folder,
-            "DATABASE_URL": "",
+            "DATABASE_URL": new_database(Path(folder)),
             "DEBUG": "",
             "LOG_LEVEL": "WARNING",
             "PYTHONWARNINGS": "ignore",
