@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import secrets
 import shutil
 import signal
@@ -36,10 +37,19 @@ def tested_binary() -> str:
     return program
 
 
+_given: set[int] = set()
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port that nobody has now, and that no outgoing connection is given before its server
+    starts, or while it is stopped: systems take those from 32768 up."""
+    while True:
+        port = random.randrange(15000, 32000)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            if port not in _given:
+                _given.add(port)
+                return port
 
 
 def wait_for(condition: Callable[[], Any], timeout: float = 20.0, step: float = 0.01) -> Any:
@@ -64,9 +74,6 @@ class RedisServer:
         self.binary = str(binary or tested_binary())
         self.directory = Path(tempfile.mkdtemp(prefix="rostrum-redis-"))
         self.port = free_port()
-        # A cluster node also listens on its port plus 10000, which must be a port as well.
-        while "cluster-enabled" in options and self.port > 65535 - 10000:
-            self.port = free_port()
         self.options = {"save": "", "appendonly": "no", "enable-debug-command": "yes"} | options
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -145,7 +152,7 @@ def redis_cluster(
         RedisServer(
             **{
                 "cluster-enabled": "yes",
-                # By default the port plus 10000, which may not exist.
+                # By default the port plus 10000, which may be taken.
                 "cluster-port": str(free_port()),
                 "cluster-node-timeout": "2000",
                 "repl-diskless-sync-delay": "0",
