@@ -12,9 +12,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+from django.db.models import Max, Q, QuerySet
 
 from config import scripts
 from config.redis import get_redis
@@ -22,8 +25,8 @@ from leaderboard import consumer, keys, pointer
 from leaderboard.engine.seasons import FilledRow
 from leaderboard.engine.windows import ALL_TIME, Period, period_at, periods_since
 from leaderboard.errors import ServiceError
-from leaderboard.models import Board, Player, ScoreEvent
-from leaderboard.pointer import CLOSED, OPEN, PAUSED, Pointer
+from leaderboard.models import Board, Player, ScoreEvent, Season
+from leaderboard.pointer import CLOSED, OPEN, PAUSED, Pointer, moment
 from leaderboard.replay import Ranking, Replay
 
 logger = logging.getLogger("rostrum.rebuild")
@@ -34,6 +37,8 @@ ATTEMPTS = 3
 DRAIN_LIMIT = 60.0  # seconds for the log to catch up before the rebuild begins
 PAUSED_DRAIN_LIMIT = 4.0  # and while everybody waits
 SHOWN = 20
+# How far the times of scores and of season boundaries may have been told by different clocks.
+CLOCK_MARGIN = timedelta(days=1)
 PORTION = 1000
 
 _swap = scripts.load(Path(__file__).parent / "scripts", "swap_entries")
@@ -187,6 +192,7 @@ class Build:
         }
         self.details: dict[str, dict[str, str]] = {}
         self.sequence = 0
+        self._season = 0  # of the last event played
         self._touched: set[str] = set()
         self._structural = False
         self.ranking = Ranking(board.order, board.ties, board.ranking, board.subscore_order or None)
@@ -197,11 +203,7 @@ class Build:
     def replay(self, progress: Progress | None = None) -> None:
         """Play all events after those already played."""
         self._touched, self._structural = set(), False
-        events = ScoreEvent.objects.filter(board=self.board, sequence__gt=self.sequence)
-        if ALL_TIME not in self.board.windows:
-            since = min((period.start for period, _ in self.windows.values()), default=None)
-            needed = events.filter(season=self.at.number)
-            events = needed if since is None else needed | events.filter(at__gte=since)
+        events = self._needed()
         total = events.count() if progress else 0
         rows = events.order_by("sequence").values_list(
             "sequence", "season", "op", "player_id", "operator", "value", "at", "data"
@@ -210,6 +212,23 @@ class Build:
             self._play(*row)
             if progress and count % PORTION == 0:
                 progress(count, total)
+
+    def _needed(self) -> QuerySet[ScoreEvent]:
+        """What is still to be played. The seasons say where in the index to look: later events
+        are of the same or a later one. A removal that meets a season's end may name the last."""
+        events = ScoreEvent.objects.filter(
+            board=self.board, season__gte=self._season - 1, sequence__gt=self.sequence
+        )
+        if ALL_TIME in self.board.windows:
+            return events
+        since = min((period.start for period, _ in self.windows.values()), default=None)
+        if since is None:
+            return events.filter(season=self.at.number)
+        opened = Season.objects.filter(board=self.board, opens__lte=moment(since) - CLOCK_MARGIN)
+        first = opened.aggregate(Max("number"))["number__max"] or 0
+        return events.filter(season__gte=min(first, self.at.number)).filter(
+            Q(season=self.at.number) | Q(at__gte=since)
+        )
 
     def _play(
         self,
@@ -222,7 +241,7 @@ class Build:
         at: int,
         data: dict[str, Any] | None,
     ) -> None:
-        self.sequence = sequence
+        self.sequence, self._season = sequence, season
         data = data or {}
         here = season == self.at.number
         sets = [self.season] if here else []
