@@ -16,7 +16,7 @@ import traceback
 from pathlib import Path
 
 from django.core.management import call_command
-from django.db import connections
+from django.db import connection, connections
 
 from config.redis import ConnectionFactory, get_redis
 from leaderboard import archive, clock, consumer, keys, pointer, services
@@ -32,6 +32,8 @@ DEAD = 9
 def fork(work):
     """Run `work` in a child with connections of its own; returns its process id."""
     connections.close_all()
+    if connection.vendor == "postgresql":
+        connection.close_pool()  # its threads do not come along
     ConnectionFactory._clients.clear()
     child = os.fork()
     if child:
