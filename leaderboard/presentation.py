@@ -13,7 +13,7 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils.formats import date_format, number_format
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from config.charts import compact_number
 from leaderboard.models import Board
@@ -76,6 +76,11 @@ def axis_text(board: Board, score: float) -> str:
 
 def number_text(number: int) -> str:
     return number_format(number, use_l10n=True, force_grouping=True)
+
+
+def players_text(number: int) -> str:
+    text = ngettext("%(count)s player", "%(count)s players", number)
+    return text % {"count": number_text(number)}
 
 
 # The names that seasons are given by themselves; see `services.seasons.season_name`.

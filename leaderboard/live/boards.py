@@ -149,7 +149,7 @@ class HtmlSource(BoardSource):
             return super().encode(before, after)
 
     def size(self, size: int) -> Any:
-        return presentation.number_text(size)
+        return presentation.players_text(size)
 
     def rows(self, changed: dict[str, Row], known: Mapping[str, Row]) -> dict[str, Any]:
         return {player_id: self._draw(player_id, row) for player_id, row in changed.items()}

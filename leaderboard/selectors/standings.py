@@ -6,7 +6,7 @@ seen, asks for the pointer in the same batch, and asks again only when the guess
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -26,6 +26,7 @@ NEIGHBOURS = 5
 BINS = 24
 SPREAD_KEPT = 10  # seconds
 ONLINE_AT_ONCE = 200  # accounts online that are listed in the same round trip
+MOST_COMBINED = 1000  # of a group's members that are looked at when two groups are asked for
 MOST_GUESSES = 4  # a pointer that moves this often under one read is being moved by a bug
 
 Entry = dict[str, Any]
@@ -34,20 +35,23 @@ _season_seen: dict[str, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A run of neighbouring entries, and how many there are in all."""
+    """A run of neighbouring entries, how many there are in all, and whether only the best
+    `MOST_COMBINED` could be looked at to find them."""
 
     size: int
     entries: list[Entry]
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Mine:
-    """Where one player stands: the entry, the neighbours with it among them, and the share of the
-    board, in percent, that is as far up or further."""
+    """Where one player stands: the entry, the neighbours with it among them, the share of the
+    board, in percent, that is as far up or further, and how many the board has."""
 
     entry: Entry
     around: list[Entry]
     top_share: float
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +80,17 @@ def board_page(
     count: int = PER_PAGE,
     player_id: str | None = None,
     among: Sequence[str] | None = None,
-    group: tuple[str, str] | None = None,
+    groups: Mapping[str, str] | None = None,
 ) -> Standings:
     """A page of the running season or of a window, and where `player_id` stands in it.
 
-    With `among` only the given players, each at their rank on the board; with `group`, a field
-    and its value, only those who have it, ranked among themselves.
+    With `among` only the given players, each at their rank on the board; with `groups`, values by
+    field, only those who have them all, ranked among themselves unless `among` is given too.
     """
     if among is not None:
-        question = _some(among)
-    elif group is not None:
-        question = _group(group, offset, count)
+        question = _some(among, groups)
+    elif groups:
+        question = _group(groups, offset, count)
     else:
         question = _page(offset, count)
     return perform(_board_page(board, window, question, player_id, for_page=True))
@@ -109,12 +113,15 @@ def _page(offset: int, count: int) -> Question:
     return lambda view: _slice(view, view._page_operation(offset, count))
 
 
-def _group(group: tuple[str, str], offset: int, count: int) -> Question:
+def _group(groups: Mapping[str, str], offset: int, count: int) -> Question:
+    if len(groups) > 1:
+        return lambda view: _in_groups(view, groups, offset, count)
+    (group,) = groups.items()
     return lambda view: _in_group(view, group, offset, count)
 
 
-def _some(player_ids: Sequence[str]) -> Question:
-    return lambda view: _found(view, player_ids)
+def _some(player_ids: Sequence[str], groups: Mapping[str, str] | None = None) -> Question:
+    return lambda view: _found(view, player_ids, groups or {})
 
 
 def _board_page(
@@ -213,16 +220,38 @@ def _glances(boards: Sequence[Board], count: int) -> Steps[tuple[dict[str, Glanc
     return shown, here[None], found[-1].count
 
 
+def entries_before(board: Board, rank: int, *, window: str = "") -> int:
+    """How many entries stand before the first with this rank; all when nobody is so far down."""
+    if board.ranking != Board.Ranking.DENSE:
+        return rank - 1  # places are skipped, so that ranks count entries
+    found: int = perform(_in_season(board, lambda view: _before(view, rank), window))
+    return found
+
+
+def _before(view: Operations, rank: int) -> Steps[int]:
+    """By the rank's score; with a second number several ranks have one score, and the first of
+    them is near enough to find the page."""
+    descending = view.rules.order == "desc"
+    name = "ZREVRANGE" if descending else "ZRANGE"
+    ranks = keys.ranks(view.entries_key)
+    found = yield Command(name, ranks, rank - 1, rank - 1, "WITHSCORES")
+    if not found:
+        return (yield from _size(view))
+    score = repr(float(found[0][1]))
+    bounds = (f"({score}", "+inf") if descending else ("-inf", f"({score}")
+    return int((yield Command("ZCOUNT", view.entries_key, *bounds)))
+
+
 def _player(player_id: str) -> Question:
     return lambda view: _mine(view, player_id)
 
 
-def _in_season(board: Board, question: Question) -> Steps[Any]:
+def _in_season(board: Board, question: Question, window: str = "") -> Steps[Any]:
     """Ask one question of the running season, whichever that is."""
     answer: Any = None
     for _ in range(MOST_GUESSES):
         season = season_seen(board)
-        view = board_view(board, season)
+        view = board_view(board, season, window)
         pointer, answer = yield from together([_pointer(board), question(view)])
         if pointer is None or pointer.number == season:
             break
@@ -325,10 +354,33 @@ def _in_group(
     return Slice(found["size"], found["entries"])
 
 
-def _found(view: Operations, player_ids: Sequence[str]) -> Generator[Any, Any, Slice]:
+def _in_groups(
+    view: Operations, groups: Mapping[str, str], offset: int, count: int
+) -> Generator[Any, Any, Slice]:
+    """Each group has its own index and no two share one, so the best of the last field's group,
+    which is the narrower as a rule, are read and the rest is asked of their details."""
+    *_, narrow = groups.items()
+    found = yield from view._group_operation(*narrow, 0, MOST_COMBINED)
+    entries = [entry for entry in found["entries"] if _has(entry, groups)]
+    for entry in entries:
+        entry["rank"] = entry["board_rank"]
+    ranked = view._ranked_among_themselves(entries)
+    return Slice(len(ranked), ranked[offset : offset + count], found["size"] > MOST_COMBINED)
+
+
+def _has(entry: Entry, groups: Mapping[str, str]) -> bool:
+    details = entry["metadata"] or {}
+    return all(details.get(field) == value for field, value in groups.items())
+
+
+def _found(
+    view: Operations, player_ids: Sequence[str], groups: Mapping[str, str]
+) -> Generator[Any, Any, Slice]:
     ids = [player_id for player_id in player_ids if len(player_id.encode()) <= MOST_ID_BYTES]
     found = yield from view._players_operation(ids)
-    entries = [entry | {"rank": entry["board_rank"]} for entry in found["entries"]]
+    entries = [
+        entry | {"rank": entry["board_rank"]} for entry in found["entries"] if _has(entry, groups)
+    ]
     return Slice(len(entries), entries)
 
 
@@ -343,7 +395,7 @@ def _mine(view: Operations, player_id: str) -> Steps[Mine | None]:
     if entry is None or found is None:
         return None
     ahead, size = found
-    return Mine(entry, around, 100.0 * (ahead + 1) / size)
+    return Mine(entry, around, 100.0 * (ahead + 1) / size, size)
 
 
 def _online() -> Steps[frozenset[int] | None]:

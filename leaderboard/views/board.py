@@ -52,6 +52,7 @@ class Place:
     line: Line
     around: list[Line]
     percentile: str
+    size: str
     next: str
 
 
@@ -81,14 +82,15 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
             raise Http404("The wall is switched off.")
         return _wall(request, board, window)
     if "rank" in request.GET and request.GET["rank"] != "":
-        page = (_whole(request.GET["rank"]) - 1) // standings.PER_PAGE + 1
+        before = standings.entries_before(board, _whole(request.GET["rank"]), window=window)
+        page = before // standings.PER_PAGE + 1
         elsewhere = Pages(request, 1, 1, drop=("rank", "q", *board.groups))
         return HttpResponseRedirect(elsewhere.url(page))
     query = request.GET.get("q", "").strip().replace("\0", "")[:LONGEST_SEARCH]
     number = _whole(request.GET.get("page") or "1")
     me = people.player_id_of(request.user)
     filters = _filters(request, board)
-    group = next(((one.name, one.value) for one in filters if one.value), None)
+    groups = {one.name: one.value for one in filters if one.value}
     wanted = people.players_named(query) if query else None
     found = standings.board_page(
         board,
@@ -96,18 +98,20 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         offset=(number - 1) * standings.PER_PAGE,
         player_id=me,
         among=wanted,
-        group=group,
+        groups=groups,
     )
     last = 1 if query else max(1, -(-found.page.size // standings.PER_PAGE))
     pages = Pages(request, min(number, last), last, drop=("rank",))
     if number > last:
         return HttpResponseRedirect(pages.url(last))
-    first_page = not query and group is None and number == 1
+    first_page = not query and not groups and number == 1
     context = _context(request, board, window, found, me) | {
         "pages": pages,
         "query": query,
         "filters": filters,
-        "filtered": bool(query or group),
+        "filtered": bool(query or groups),
+        "ranked_apart": bool(groups) and not query,
+        "looked_at": presentation.number_text(standings.MOST_COMBINED) if found.page.cut else "",
         "live_mode": "rows" if first_page else "refresh",
         "may_submit": access.may_submit_own(request.user, board),
         "may_use_console": access.may_use_console(request.user, board),
@@ -154,7 +158,7 @@ def _context(
         "unread_notices": found.unread_notices,  # asked together with the rest, not by itself
         "season": found.pointer,
         "season_name": season_name(board, found.pointer),
-        "size_text": presentation.number_text(found.page.size),
+        "size_text": presentation.players_text(found.page.size),
         "sequence": found.sequence,
         "updated_at": found.updated_at,
         "watching": presentation.number_text(found.watching),
@@ -179,6 +183,7 @@ def _place(board: Board, mine: Mine) -> Place:
         presentation.line(board, mine.entry),
         [presentation.line(board, entry) for entry in mine.around],
         presentation.top_text(mine.top_share),
+        presentation.number_text(mine.size),
         _next_step(board, mine),
     )
 

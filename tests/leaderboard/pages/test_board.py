@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from leaderboard.engine import Submission
 from leaderboard.models import Board
+from leaderboard.selectors import standings
 from leaderboard.services import close_season, submit_scores
 from sessions_app.models import Flag
 from tests.leaderboard.pages.conftest import ACTOR, make_board, make_player, score
@@ -67,6 +68,49 @@ def test_it_jumps_to_a_rank(client: Client, board: Board) -> None:
     assert response["Location"] == "/boards/cup/?page=3"
 
 
+@pytest.mark.parametrize("order", ["desc", "asc"])
+def test_it_jumps_to_a_rank_that_many_share(client: Client, db: None, order: str) -> None:
+    board = make_board("dense", ranking="dense", order=order, windows=["day"])
+    submit_scores(board=board, rows=[Submission(f"p{n}", n // 10) for n in range(120)])
+    for query in ("", "window=day&"):
+        base = f"/boards/dense/?{query}"
+        for rank, page in ((1, None), (5, None), (6, 2), (11, 3), (12, 3), (99, 3)):
+            place = f"{base}page={page}" if page else base.rstrip("?&")
+            response = client.get(f"{base}rank={rank}", follow=True)
+            assert response.redirect_chain[-1][0] == place
+            assert rank == 99 or rank in {shown for shown, _ in ranked(response)}
+
+
+def test_it_filters_by_all_that_is_asked_for(client: Client, db: None) -> None:
+    board = make_board("teams", groups=["country", "team"])
+    for number, (country, team) in enumerate(
+        [("DE", "Red"), ("DE", "Blue"), ("FR", "Red"), ("DE", "Red"), ("", "")]
+    ):
+        score(board, f"p{number}", 100 - number, country=country, team=team)
+        make_player(f"p{number}", display_name=f"Player {number}")
+    base = "/boards/teams/"
+    assert ranked(client.get(f"{base}?country=de")) == [(1, "p0"), (2, "p1"), (3, "p3")]
+    response = client.get(f"{base}?country=de&team=Red")
+    assert ranked(response) == [(1, "p0"), (2, "p3")]
+    assert "Ranked among themselves" in response.content.decode()
+    assert "2 players" in response.content.decode()
+    assert "Show everybody" in response.content.decode()
+    # A search shows the ranks of the whole board.
+    assert ranked(client.get(f"{base}?q=Player&team=Red")) == [(1, "p0"), (3, "p2"), (4, "p3")]
+    assert "Nobody matches" in client.get(f"{base}?country=FR&team=Blue").content.decode()
+
+
+def test_a_combined_filter_says_where_it_stopped(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standings, "MOST_COMBINED", 2)
+    board = make_board("teams", groups=["country", "team"])
+    for number in range(3):
+        score(board, f"p{number}", 100 - number, country="DE", team="Red")
+    text = client.get("/boards/teams/?country=DE&team=Red").content.decode()
+    assert "Only the best 2 of the team were looked at." in text
+
+
 @pytest.mark.parametrize("query", ["page=0", "page=-1", "page=x", "rank=0", "page=9" * 20])
 def test_it_knows_no_such_page(client: Client, board: Board, query: str) -> None:
     assert client.get(f"/boards/cup/?{query}").status_code == 404
@@ -99,6 +143,13 @@ def test_it_shows_my_place_and_what_the_next_takes(client: Client, board: Board)
     assert "10 to reach b at rank 2." in text
     assert "of 4" in text
     assert 'data-me="me"' in text
+    # A search does not change how many there are.
+    assert "of 4" in client.get("/boards/cup/?q=me").content.decode()
+
+
+def test_it_counts_one_player_as_one(client: Client, board: Board) -> None:
+    score(board, "ada", 3)
+    assert "<span data-size>1 player</span>" in client.get("/boards/cup/").content.decode()
 
 
 def test_it_escapes_what_players_write(client: Client, board: Board) -> None:
