@@ -19,6 +19,7 @@ from django.utils.translation import gettext
 
 WIDTH, HEIGHT = 560, 200
 LEFT, RIGHT, TOP, BOTTOM = 44, 12, 12, 26  # room for the labels
+EDGE = 44  # nearer to the right, a label could run off the paper
 SHADES = 10  # .chart-shade-0 … .chart-shade-9
 
 Formatter = Callable[[float], str]
@@ -216,7 +217,14 @@ def _cell(x: float, y: float, width: float, height: float, share: float, said: s
 
 def _ticks(values: Sequence[float], *, from_zero: bool) -> list[float]:
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
-    return nice_ticks(min(0.0, low) if from_zero else low, high)
+    if from_zero:
+        low = min(0.0, low)
+    if high <= low and low:  # a flat line runs through the middle
+        low, high = low - abs(low) / 10, high + abs(low) / 10
+    ticks = nice_ticks(low, high)
+    if all(float(value).is_integer() for value in values):  # there is no half visitor
+        ticks = [tick for tick in ticks if float(tick).is_integer()]
+    return ticks
 
 
 def _path(places: Sequence[tuple[float, float]], steps: bool) -> str:
@@ -237,10 +245,19 @@ def _y_axis(
         '<line class="chart-axis" x1="{}" x2="{}" y1="{}" y2="{}"/>'
         '<text x="{}" y="{}" text-anchor="end">{}</text>',
         (
-            (LEFT, width - RIGHT, up(tick), up(tick), LEFT - 8, up(tick) + 4, format_value(tick))
-            for tick in ticks
+            (LEFT, width - RIGHT, up(tick), up(tick), LEFT - 8, up(tick) + 4, text)
+            for tick, text in _told_once(ticks, format_value)
         ),
     )
+
+
+def _told_once(ticks: Sequence[float], format_value: Formatter) -> Iterable[tuple[float, str]]:
+    """Ticks with their texts; where short texts of neighbours are the same, only the first."""
+    before = ""
+    for tick in ticks:
+        text = format_value(tick)
+        yield tick, "" if text == before else text
+        before = text
 
 
 def _x_labels(
@@ -248,9 +265,14 @@ def _x_labels(
 ) -> SafeString:
     return format_html_join(
         "",
-        '<text x="{}" y="{}" text-anchor="middle">{}</text>',
-        # The first and last stay on the paper.
-        ((min(max(across(x), LEFT), width - 24), height - 6, text) for x, text in labels),
+        '<text x="{}" y="{}" text-anchor="{}">{}</text>',
+        (
+            # The first and last stay on the paper.
+            (width - 2, height - 6, "end", text)
+            if across(x) > width - EDGE
+            else (max(across(x), LEFT), height - 6, "middle", text)
+            for x, text in labels
+        ),
     )
 
 

@@ -26,7 +26,13 @@ RETRY_AFTER = 5  # seconds; a restart of Redis takes about that long
 
 
 def error_response(
-    request: HttpRequest, status: int, code: str, detail: str, **headers: str
+    request: HttpRequest,
+    status: int,
+    code: str,
+    detail: str,
+    *,
+    signed_in: str = "",
+    **headers: str,
 ) -> HttpResponse:
     """The same error as a page for people and as problem+json for machines."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -35,7 +41,7 @@ def error_response(
     # A failing server must not ask for the visitor's session to say so.
     page = render_to_string(
         [f"errors/{status}.html", "errors/error.html"],
-        {"detail": detail, "status": status},
+        {"detail": detail, "status": status, "signed_in": signed_in},
         request if status < 500 else None,
     )
     response = HttpResponse(page, status=status)
@@ -61,7 +67,15 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 
 def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return error_response(request, 403, "forbidden", gettext("You may not do this."))
+    # Who it is has just been asked. Pages for other errors do not ask: the session may be away.
+    user = getattr(request, "user", None)
+    return error_response(
+        request,
+        403,
+        "forbidden",
+        gettext("You may not do this."),
+        signed_in=user.get_username() if user is not None else "",
+    )
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -2,24 +2,80 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django import forms
 from django.core.validators import RegexValidator
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from leaderboard.models import Player
+from leaderboard.models import Board, Player
 from leaderboard.models.player import validate_avatar, validate_player_id
+from leaderboard.presentation import score_text
 from leaderboard.services.profiles import PROFILE_FIELDS
 
 MOST_LINES = 100
+
+
+_CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d+(?:\.\d*)?)")
+
+
+class ScoreField(forms.FloatField):
+    """A score as the board shows it: on a board of times 1:02.345 as well as 62.345."""
+
+    def __init__(self, board: Board, **options: Any) -> None:
+        self.is_time = board.score_format == Board.ScoreFormat.DURATION
+        widget = forms.TextInput if self.is_time else forms.NumberInput
+        super().__init__(widget=widget, help_text=_score_help(board), **options)
+
+    def to_python(self, value: Any) -> float | None:  # type: ignore[override]  # as FloatField's
+        if self.is_time and isinstance(value, str):
+            value = value.strip().replace(",", ".")
+            if clock := _CLOCK.fullmatch(value):
+                hours, minutes, seconds = clock.groups()
+                return int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds)
+        number: float | None = super().to_python(value)
+        return number
+
+
+def _score_help(board: Board) -> Any:
+    """How to write a score here, and which ones the board accepts."""
+    parts: list[Any] = []
+    is_time = board.score_format == Board.ScoreFormat.DURATION
+    if is_time:
+        parts.append(_("Minutes and seconds, such as 1:02.345, or seconds alone."))
+    shown = {
+        name: score_text(board, value)
+        for name, value in (("low", board.lowest_score), ("high", board.highest_score))
+        # A time below zero is none, and need not be ruled out in words.
+        if value is not None and (value or not is_time)
+    }
+    if len(shown) == 2:
+        parts.append(_("From %(low)s to %(high)s.") % shown)
+    elif "low" in shown:
+        parts.append(_("At least %(low)s.") % shown)
+    elif shown:
+        parts.append(_("At most %(high)s.") % shown)
+    return format_lazy(" ".join(["{}"] * len(parts)), *parts) if parts else ""
+
+
+def _score_label(board: Board) -> Any:
+    return format_lazy("{} ({})", _("Score"), board.unit) if board.unit else _("Score")
+
+
+class CountryField(forms.CharField):
+    """Two letters, however they are typed."""
+
+    def to_python(self, value: Any) -> str:
+        return str(super().to_python(value) or "").upper()
 
 
 class DetailsForm(forms.Form):
     """What stands beside a score; empty fields leave it as it is."""
 
     name = forms.CharField(label=_("Name"), max_length=60, required=False)
-    country = forms.CharField(
+    country = CountryField(
         label=_("Country"),
         max_length=2,
         required=False,
@@ -43,8 +99,12 @@ def _player_field() -> forms.CharField:
 
 class SetScoreForm(DetailsForm):
     player_id = _player_field()
-    score = forms.FloatField(label=_("Score"), required=False)
     field_order = ("player_id", "score")
+
+    def __init__(self, *args: Any, board: Board, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["score"] = ScoreField(board, label=_score_label(board), required=False)
+        self.order_fields(self.field_order)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
@@ -84,7 +144,9 @@ class ResetForm(forms.Form):
 class SubmitForm(forms.Form):
     """A player's own score."""
 
-    score = forms.FloatField(label=_("Score"))
+    def __init__(self, *args: Any, board: Board) -> None:
+        super().__init__(*args)
+        self.fields["score"] = ScoreField(board, label=_score_label(board))
 
 
 class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]

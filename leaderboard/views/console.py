@@ -193,7 +193,8 @@ def _operations(board: Board) -> list[str]:
 
 def _form(name: str, board: Board, data: Any = None) -> django_forms.Form:
     initial = {"limit": board.max_entries} if name == "limit" else None
-    return OPERATIONS[name].form(data, auto_id=f"{name}_%s", initial=initial)
+    options: dict[str, Any] = {"board": board} if name == "set" else {}
+    return OPERATIONS[name].form(data, auto_id=f"{name}_%s", initial=initial, **options)
 
 
 def _answer(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -34,17 +35,24 @@ class PlaceForm(forms.Form):
     """A place to look around; without one the page only asks."""
 
     lat = forms.FloatField(
-        label=_("Latitude"), min_value=-nearby.NORTHMOST, max_value=nearby.NORTHMOST
+        label=_("Latitude"),
+        min_value=-nearby.NORTHMOST,
+        max_value=nearby.NORTHMOST,
+        error_messages=dict.fromkeys(("min_value", "max_value"), _("From -85 to 85.")),
     )
-    lon = forms.FloatField(label=_("Longitude"), min_value=-180, max_value=180)
+    lon = forms.FloatField(
+        label=_("Longitude"),
+        min_value=-180,
+        max_value=180,
+        error_messages=dict.fromkeys(("min_value", "max_value"), _("From -180 to 180.")),
+    )
     radius = forms.FloatField(
-        label=_("Within, in km"), min_value=1, max_value=20_000, initial=50, required=False
+        label=_("Within, in km"), min_value=1, max_value=20_000, initial=DEFAULT_RADIUS
     )
     by = forms.ChoiceField(
         label=_("Order"),
         choices=[("distance", _("Nearest first")), ("rank", _("Best first"))],
         initial="distance",
-        required=False,
     )
 
 
@@ -65,8 +73,8 @@ def nearby_page(request: HttpRequest, slug: str) -> HttpResponse:
     me = player_id_of(request.user)
     own = nearby.place_of(board, me) if me is not None else None
     # Who shares a place looks around it, until another is asked for.
-    asked = request.GET if "lat" in request.GET or own is None else _around(own)
-    form = PlaceForm(asked if "lat" in asked else None)
+    asked = request.GET.dict() if "lat" in request.GET or own is None else _around(own)
+    form = PlaceForm(_with_defaults(asked) if "lat" in asked else None)
     lines: list[NearbyLine] | None = None
     if form.is_bound and form.is_valid():
         place = form.cleaned_data
@@ -74,8 +82,8 @@ def nearby_page(request: HttpRequest, slug: str) -> HttpResponse:
             board,
             place["lat"],
             place["lon"],
-            radius=place["radius"] or DEFAULT_RADIUS,
-            by=place["by"] or "distance",
+            radius=place["radius"],
+            by=place["by"],
             limit=LIMIT,
         )
         lines = [_line(board, one) for one in found]
@@ -88,8 +96,14 @@ def nearby_page(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "leaderboard/nearby.html", context)
 
 
-def _around(place: tuple[float, float]) -> dict[str, float]:
-    return {"lat": place[0], "lon": place[1], "radius": DEFAULT_RADIUS}
+def _around(place: tuple[float, float]) -> dict[str, str]:
+    return {"lat": str(place[0]), "lon": str(place[1])}
+
+
+def _with_defaults(asked: Mapping[str, str]) -> dict[str, str]:
+    """An address needs only the place: `radius` and `by` may be missing or empty."""
+    defaults = {"radius": str(DEFAULT_RADIUS), "by": "distance"}
+    return defaults | {name: value for name, value in asked.items() if value}
 
 
 def _share(request: HttpRequest, board: Board) -> HttpResponse:
@@ -101,7 +115,7 @@ def _share(request: HttpRequest, board: Board) -> HttpResponse:
         nearby.forget(board, player.pk)
         messages.success(request, gettext("Your place is deleted."))
         return redirect(address)
-    form = PlaceForm(request.POST)
+    form = PlaceForm(_with_defaults(request.POST.dict()))
     if not form.is_valid():
         messages.error(request, gettext("That is not a place on the map."))
         return redirect(address)

@@ -41,7 +41,7 @@ def submit(request: AuthenticatedHttpRequest, slug: str) -> HttpResponse:
     player = ensure_player(user=request.user)
     if not access.may_submit(request.user, board, player.pk):
         raise PermissionDenied
-    form = SubmitForm(request.POST or None)
+    form = SubmitForm(request.POST or None, board=board)
     if request.method == "POST" and form.is_valid():
         try:
             result = submit_score(

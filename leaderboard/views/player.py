@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from config.charts import Point, line_chart
 from leaderboard import presentation, selectors
-from leaderboard.models import Board, Player, ScoreEvent
+from leaderboard.models import Board, FinalStanding, Player, ScoreEvent
 from leaderboard.pointer import moment
 from leaderboard.selectors import people, standings
 from leaderboard.views.board import find_board
@@ -60,13 +60,24 @@ def player_page(request: HttpRequest, slug: str, player_id: str) -> HttpResponse
             for one in others
             if one.slug in places
         ],
-        "seasons": [
-            {"standing": one, "score": presentation.score_text(board, one.score)} for one in seasons
-        ],
+        "seasons": _seasons(board, seasons),
         "score_chart": _score_chart(board, events),
         "rank_chart": _rank_chart(events),
     }
     return render(request, "leaderboard/player.html", context | _presence(shown))
+
+
+def _seasons(board: Board, standings: Sequence[FinalStanding]) -> list[dict[str, Any]]:
+    """Past seasons, the best of several marked; of equal ranks the newest."""
+    best = min(standings, key=lambda one: one.rank) if len(standings) > 1 else None
+    return [
+        {
+            "standing": one,
+            "score": presentation.score_text(board, one.score),
+            "best": one is best,
+        }
+        for one in standings
+    ]
 
 
 def _past_entry(standing: Any) -> dict[str, Any]:

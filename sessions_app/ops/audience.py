@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 
 from django.utils.formats import date_format, number_format
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -121,6 +122,8 @@ def _retention(cohorts: list[visits.Cohort]) -> SafeString:
         "A row for each day with the number of players active on it, and the share of "
         "them who were back after 1, 7 and 30 days."
     )
+    if not rows:
+        return format_html('<p class="muted">{}</p>', _("Nobody was active before today."))
     return grid_chart(
         rows,
         columns,

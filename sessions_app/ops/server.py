@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.template.defaultfilters import filesizeformat
-from django.utils.formats import date_format, number_format
+from django.template.loader import render_to_string
+from django.utils.formats import number_format
 from django.utils.timesince import timesince
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from redis.exceptions import ResponseError
 
@@ -174,7 +174,7 @@ def _keeping(client: Any, info: dict[str, Any]) -> Iterator[Fact]:
     age = info["server_time_usec"] / 1e6 - info["rdb_last_save_time"]
     yield Fact(
         _("Last snapshot"),
-        date_format(localtime(saved), "DATETIME_FORMAT"),
+        _time(saved),
         _("%(count)s changes since. With the append-only file on, its age does not matter.")
         % {"count": number_format(info["rdb_changes_since_last_save"])},
         warning=bool(snapshots) and not append_only and age > OLD_SAVE,
@@ -190,11 +190,15 @@ def _snapshots(client: Any) -> str:
 
 def _slow_log(client: Any) -> Iterator[list[object]]:
     for entry in client.slowlog_get(SLOW_ENTRIES):
-        when = localtime(datetime.fromtimestamp(entry["start_time"], UTC))
+        when = datetime.fromtimestamp(entry["start_time"], UTC)
         name, first_key = _describe(entry["command"])
         took = _("%(time)s ms") % {"time": number_format(entry["duration"] / 1000, 1)}
-        at = f"{date_format(when, 'SHORT_DATE_FORMAT')} {when:%H:%M:%S}"
-        yield [at, took, name, first_key]
+        yield [_time(when), took, name, first_key]
+
+
+def _time(at: datetime) -> str:
+    """In the reader's own zone, as on every page."""
+    return render_to_string("components/time.html", {"at": at})
 
 
 def _describe(command: bytes) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 // One event stream per page: a board that moves (board_section.html), or notices (unread.html).
 
 const GLIDE = { duration: 550, easing: "cubic-bezier(.2,.8,.2,1)" };
+const ROWS = "[data-rows] [data-id]";
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 /** Ranks when the page was opened. @type {Map<string, number>} */
 const opened = new Map();
@@ -15,21 +16,25 @@ const waiting = {};
 const find = (selector) => /** @type {HTMLElement | null} */ (document.querySelector(selector));
 /** @param {string} selector */
 const all = (selector) => /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(selector));
+/** @param {string} selector @param {string} text */
+const put = (selector, text) => all(selector).forEach((one) => { one.textContent = text; });
+/** @param {number} number */
+const text = (number) => number.toLocaleString(document.documentElement.lang);
 const section = () => find("[data-live]");
 
 /** @param {"live" | "lost" | "away"} state */
 function show(state) {
   const status = find("[data-status]");
-  const text = status?.querySelector("[data-text]");
-  if (!status || !text || status.dataset.status === state) return;
+  const word = status?.querySelector("[data-text]");
+  if (!status || !word) return;
   status.dataset.status = state;
-  text.textContent = status.dataset[`${state}Text`] || "";
+  word.textContent = status.dataset[`${state}Text`] || "";
 }
 
 /** Tell screen readers, at most every 5 s. @param {string} text */
 function say(text) {
   clearTimeout(saying);
-  saying = setTimeout(() => { for (const region of all("[data-say]")) region.textContent = text; }, 5000);
+  saying = setTimeout(put, 5000, "[data-say]", text);
 }
 
 /** Let htmx ask again, not too often. @param {string} name */
@@ -48,10 +53,10 @@ function place(row, rank) {
   const moved = (opened.get(id) || rank) - rank;
   const number = row.querySelector("[data-place]");
   const cell = row.querySelector("[data-move]");
-  if (number) number.textContent = String(rank);
-  if (!cell) return;
+  if (!number || !cell) return;
+  number.textContent = text(rank);
   cell.className = `move ${moved > 0 ? "move-up" : moved < 0 ? "move-down" : ""}`;
-  cell.textContent = moved ? `${moved > 0 ? "▲" : "▼"} ${Math.abs(moved)}` : "";
+  cell.textContent = moved ? `${moved > 0 ? "▲" : "▼"} ${text(Math.abs(moved))}` : "";
 }
 
 /** @param {{order?: [string, number][], rows?: Record<string, string>, size?: string, at?: string}} update */
@@ -62,11 +67,11 @@ function apply(update) {
   const rows = new Map();
   /** @type {Map<HTMLElement, number>} */
   const before = new Map();
-  for (const row of all("[data-rows] [data-id]")) {
+  for (const row of all(ROWS)) {
     rows.set(row.dataset.id || "", row);
     before.set(row, row.getBoundingClientRect().top);
   }
-  const leader = table.firstElementChild;
+  const leader = find(ROWS)?.dataset.id;
   const focused = table.contains(document.activeElement) && document.activeElement?.closest("tr");
   for (const [id, html] of Object.entries(update.rows || {})) {
     const template = document.createElement("template");
@@ -96,14 +101,14 @@ function apply(update) {
       else table.insertBefore(row, next);
     }
     for (const row of [...table.children]) if (!kept.has(row)) row.remove();
-    const first = /** @type {HTMLElement | null} */ (table.firstElementChild);
-    if (first && leader instanceof HTMLElement && first.dataset.id !== leader.dataset.id) {
+    const first = find(ROWS);
+    if (leader && first && first.dataset.id !== leader) {
       say((section()?.dataset.leads || "").replace("%s", first.dataset.name || ""));
     }
   }
   // A redrawn row has lost the focus.
   if (focused) rows.get(focused.dataset.id || "")?.querySelector("a")?.focus({ preventScroll: true });
-  for (const size of all("[data-size]")) size.textContent = update.size || size.textContent;
+  if (update.size) put("[data-size]", update.size);
   for (const time of all("time[data-updated]")) time.setAttribute("datetime", update.at || "");
   if (calm.matches) return;
   for (const row of rows.values()) {
@@ -124,16 +129,12 @@ const on = {
     if (section()?.dataset.mode === "rows") apply(data);
     else soon("board:changed");
   },
-  presence({ watching }) {
-    for (const count of all("[data-watching]")) count.textContent = watching.toLocaleString(document.documentElement.lang);
-  },
+  presence({ watching }) { put("[data-watching]", text(watching)); },
   me({ text }) {
     say(text);
     soon("me:changed");
   },
-  notice({ unread }) {
-    for (const bell of all("[data-notices]")) bell.textContent = unread || "";
-  },
+  notice({ unread }) { put("[data-notices]", unread || ""); },
   redis({ away }) { show(away ? "away" : "live"); },
   // Not all viewers at once.
   season() { setTimeout(() => location.reload(), Math.random() * 3000); },
@@ -162,7 +163,7 @@ function connect() {
 }
 
 function remember() {
-  for (const row of all("[data-rows] [data-id]")) place(row, Number(row.dataset.rank));
+  for (const row of all(ROWS)) place(row, Number(row.dataset.rank));
 }
 
 // Another view may have another stream.

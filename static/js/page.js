@@ -1,6 +1,6 @@
-// Every page: times in the reader's zone and language; countries by name.
+// Every page: times in the reader's zone and language; countries by name; initials where a picture fails.
 
-const language = document.documentElement.lang || undefined;
+const language = document.documentElement.lang;
 
 const exact = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" });
 const short = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
@@ -28,6 +28,7 @@ function showTimes() {
   for (const country of document.querySelectorAll("abbr[data-country]:not([title])")) {
     country.setAttribute("title", countries.of(country.textContent || "") || "");
   }
+  for (const image of [...document.images]) if (image.complete && !image.naturalWidth) image.remove();
 }
 showTimes();
 setInterval(showTimes, 1000);

@@ -4,7 +4,7 @@ if (!document.querySelector("[data-live]")) {
   const here = () => navigator.sendBeacon("/presence/");
   here();
   setInterval(here, 20_000);
-  // Another tab was closed: speak up for this one before the server believes that we left.
+  // Another tab was closed, this one is still here.
   tabs.onmessage = () => setTimeout(here, 1000);
   addEventListener("pagehide", () => {
     navigator.sendBeacon("/presence/", new URLSearchParams({ leaving: "1" }));

@@ -7,17 +7,11 @@ if (timer) {
   const ready = performance.now() + Number(timer.dataset.retryAfter) * 1000;
 
   const show = () => {
-    const seconds = Math.max(0, Math.ceil((ready - performance.now()) / 1000));
-    if (seconds === 0) {
-      timer.textContent = timer.dataset.ready ?? "";
-      link?.removeAttribute("aria-disabled");
-      return;
-    }
-    const minutes = Math.floor(seconds / 60);
-    timer.textContent = `${minutes}:${String(seconds % 60).padStart(2, "0")}`;
-    setTimeout(show, 250);
+    const seconds = Math.ceil((ready - performance.now()) / 1000);
+    const wait = seconds > 0;
+    link?.setAttribute("aria-disabled", String(wait));
+    timer.textContent = wait ? `${Math.floor(seconds / 60)}:${`0${seconds % 60}`.slice(-2)}` : timer.dataset.ready || "";
+    if (wait) setTimeout(show, 250);
   };
-
-  link?.setAttribute("aria-disabled", "true");
   show();
 }

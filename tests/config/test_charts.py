@@ -43,6 +43,33 @@ def test_a_line_has_a_title_a_description_and_a_label_on_each_point():
     assert "Mon" in [text.text for text in tree.iter("text")]
 
 
+def texts(svg, anchor):
+    return [one.text for one in parsed(svg).iter("text") if one.get("text-anchor") == anchor]
+
+
+def test_whole_numbers_have_no_halves():
+    visitors = line_chart([Point(0, 0), Point(1, 1)], **TEXTS)
+    assert texts(visitors, "end") == ["0", "1"]
+    assert texts(line_chart([Point(0, 0), Point(1, 0.5)], **TEXTS), "end")[1] == "0.2"
+
+
+def test_a_flat_line_runs_through_the_middle_and_no_tick_is_told_twice():
+    flat = line_chart([Point(0, 209_130), Point(1, 209_130)], from_zero=False, **TEXTS)
+    heights = {float(circle.get("cy")) for circle in parsed(flat).iter("circle")}
+    assert 50 < heights.pop() < 150
+    shown = [text for text in texts(flat, "end") if text]
+    assert len(shown) == len(set(shown)) > 1
+    close = line_chart([Point(0, 209_130), Point(1, 209_190)], from_zero=False, **TEXTS)
+    shown = [text for text in texts(close, "end") if text]
+    assert len(shown) == len(set(shown))
+
+
+def test_the_last_label_stays_on_the_paper():
+    plot = line_chart([Point(0, 1), Point(1, 3)], x_ticks=[(0, "May 1"), (1, "May 31")], **TEXTS)
+    assert texts(plot, "middle") == ["May 1"]
+    assert texts(plot, "end")[-1] == "May 31"
+
+
 def test_higher_values_stand_higher_and_better_ranks_too():
     def heights(**options):
         points = [Point(0, 1), Point(1, 5)]

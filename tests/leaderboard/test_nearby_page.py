@@ -38,6 +38,7 @@ def test_it_asks_for_a_place_and_shows_who_is_there(client, board):
     assert "2.2 km" in page
     empty = client.get(PAGE, {"lat": "0", "lon": "0"}).content.decode()
     assert "Nobody has shared a place there" in empty
+    assert 'name="radius" value="50"' in empty
 
 
 @pytest.mark.parametrize("lat", ["91", "north", "nan", "", "1e400"])

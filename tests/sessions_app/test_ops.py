@@ -28,7 +28,11 @@ def facts(section):
 def test_it_is_for_staff(client, staff):
     assert staff.get("/ops/").status_code == 200
     client.force_login(User.objects.create_user("ann"))
-    assert client.get("/ops/").status_code == 403
+    refused = client.get("/ops/")
+    assert refused.status_code == 403
+    # Signing in once more would only lead back here.
+    assert "You are signed in as ann." in refused.content.decode()
+    assert "/accounts/login/" not in refused.content.decode()
 
 
 def test_it_shows_every_part_with_what_it_means(staff, redis_client):

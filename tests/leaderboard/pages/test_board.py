@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.http import HttpResponse
 from django.test import Client
 from hypothesis import HealthCheck, given, settings
@@ -36,7 +37,11 @@ def test_it_shows_who_leads(client: Client, board: Board) -> None:
 
 
 def test_it_has_an_empty_state(client: Client, board: Board) -> None:
-    assert "No score yet" in client.get("/boards/cup/").content.decode()
+    text = client.get("/boards/cup/").content.decode()
+    assert "No score yet" in text
+    assert "API key" not in text
+    client.force_login(get_user_model().objects.create_superuser("root"))
+    assert "from your game with an API key" in client.get("/boards/cup/").content.decode()
 
 
 def test_a_season_that_is_over_points_to_its_standings(client: Client, board: Board) -> None:
@@ -183,6 +188,7 @@ def test_the_wall(client: Client, board: Board, top: str, status: int) -> None:
     assert response.status_code == status
     if status == 200:
         assert f'class="wall wall-{top}"' in response.content.decode()
+        assert "No score yet" in response.content.decode()
 
 
 WORDS = st.one_of(

@@ -9,7 +9,8 @@ from django.test import Client
 
 from leaderboard.models import Board, Player
 from leaderboard.selectors.people import player_id_of
-from tests.leaderboard.pages.conftest import make_board, make_player, score
+from leaderboard.services import close_season
+from tests.leaderboard.pages.conftest import ACTOR, make_board, make_player, score
 
 
 def text_of(response: HttpResponse) -> str:
@@ -19,7 +20,9 @@ def text_of(response: HttpResponse) -> str:
 
 class TestHome:
     def test_a_new_installation_says_what_comes_next(self, client: Client, db: None) -> None:
-        assert "No board yet" in text_of(client.get("/"))
+        text = text_of(client.get("/"))
+        assert "No board yet" in text
+        assert "Sign in and create one." in text
         client.force_login(get_user_model().objects.create_superuser("root"))
         assert "Create a board" in text_of(client.get("/"))
 
@@ -60,6 +63,16 @@ class TestPlayer:
         response = client.get("/boards/cup/")
         for url in {row.url for row in response.context["rows"]}:
             assert client.get(url).status_code == 200, url
+
+    def test_the_best_season_is_marked(self, client: Client, board: Board) -> None:
+        for value in (1, 9, 5):
+            score(board, "a", 7)
+            score(board, "b", value)
+            close_season(board=board, actor=ACTOR, open_next=True)
+        text = text_of(client.get("/boards/cup/players/b/"))
+        assert text.count(">Best<") == 1
+        row = next(row for row in text.split("<tr>") if ">Best<" in row)
+        assert "seasons/2/" in row
 
     def test_nobody_is_404(self, client: Client, board: Board) -> None:
         assert client.get("/boards/cup/players/nobody/").status_code == 404
@@ -110,6 +123,13 @@ class TestConsole:
         score(demo, "bob", 3)
         assert "2 lines" in text_of(self.post(client, "top", count="5"))
         assert "1 line" in text_of(self.post(client, "around", rank="2", count="1"))
+
+    def test_a_country_may_be_typed_in_small_letters(self, client: Client, demo: Board) -> None:
+        text_of(self.post(client, "set", player_id="ada", score="10", country="gb"))
+        assert demo.engine().get_user_metadata("ada") == {"country": "GB"}
+        assert "Two capital letters" in text_of(
+            self.post(client, "set", player_id="ada", score="10", country="1b")
+        )
 
     def test_it_names_whom_a_limit_trimmed(self, client: Client, demo: Board) -> None:
         for name, value in (("a", 3), ("b", 2), ("c", 1)):
@@ -177,6 +197,27 @@ class TestOwn:
         client.force_login(make_player("ada"))
         text = text_of(client.post("/boards/open/submit/", {"score": "11"}))
         assert "errorlist" in text
+
+    def test_it_says_which_scores_count(self, client: Client, db: None) -> None:
+        make_board("open", submitters="players", lowest_score=0, highest_score=1000, unit="pts")
+        client.force_login(make_player("ada"))
+        text = text_of(client.get("/boards/open/submit/"))
+        assert "From 0 to 1,000." in text
+        assert "Score (pts)" in text
+
+    @pytest.mark.parametrize(
+        ("typed", "seconds"),
+        [("1:02.5", 62.5), ("1:00:02", 3602.0), ("62,5", 62.5), ("62.5", 62.5), ("1:2:3:4", None)],
+    )
+    def test_a_time_is_typed_as_it_is_shown(
+        self, client: Client, db: None, typed: str, seconds: float | None
+    ) -> None:
+        board = make_board("run", submitters="players", order="asc", score_format="duration")
+        client.force_login(make_player("ada"))
+        response = client.post("/boards/run/submit/", {"score": typed})
+        entry = board.engine().get_user_entry("ada")
+        assert (entry["score"] if entry else None) == seconds
+        assert seconds is not None or "errorlist" in text_of(response)
 
     def test_a_profile_shows_on_every_board_at_once(self, client: Client, board: Board) -> None:
         client.force_login(make_player("ada"))
