@@ -1,9 +1,10 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class LeaderboardConfig(AppConfig):
     name = "leaderboard"
-    verbose_name = "Leaderboards"
+    verbose_name = _("Leaderboards")
 
     def ready(self) -> None:
         from config import measures

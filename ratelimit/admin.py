@@ -11,6 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import formats
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from ratelimit import policies, pulse, selectors, services
 from ratelimit.forms import CallerForm, PolicyOverrideForm
@@ -25,7 +26,7 @@ class PolicyOverrideAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ["policy", "note"]
     change_list_template = "admin/ratelimit/policyoverride/change_list.html"
 
-    @admin.display(description="settings")
+    @admin.display(description=gettext_lazy("the settings say"))
     def settings_say(self, override: PolicyOverride) -> str:
         try:
             return str(policies.configured(override.policy))
@@ -58,7 +59,7 @@ class PolicyOverrideAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             }
         context = {
             **self.admin_site.each_context(request),
-            "title": _("Callers"),
+            "title": _("Policies and callers"),
             "opts": self.opts,
             "form": form,
             "may_change": self.has_change_permission(request),

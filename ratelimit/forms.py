@@ -16,7 +16,7 @@ def _policy_choices() -> list[tuple[str, str]]:
 
 
 class PolicyOverrideForm(forms.ModelForm):  # type: ignore[type-arg]
-    policy = forms.ChoiceField(label=_("policy"), choices=_policy_choices)
+    policy = forms.ChoiceField(label=_("Policy"), choices=_policy_choices)
 
     class Meta:
         model = PolicyOverride

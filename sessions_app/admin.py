@@ -26,6 +26,7 @@ class FlagAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_filter = ["state"]
     search_fields = ["name", "description"]
     autocomplete_fields = ["users"]
+    fields = ["name", "description", "state", "percentage", "users"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Flag | None = None) -> list[str]:
         return ["name"] if obj else []

@@ -1,9 +1,10 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class SessionsConfig(AppConfig):
     name = "sessions_app"
-    verbose_name = "Sessions and audience"
+    verbose_name = _("Sessions and audience")
 
     def ready(self) -> None:
         from sessions_app import (

@@ -48,8 +48,11 @@ class ApiKeyAdmin(KeyAdmin):
     list_filter = ["all_boards", "boards"]
     search_fields = ["name", "hint"]
     filter_horizontal = ["boards"]
-    readonly_fields = ["hint", "state", "last_used_at", "created_at", "created_by"]
     actions = ["revoke"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> list[str]:
+        """A key that is yet to be made has nothing to tell."""
+        return ["hint", "state", "last_used_at", "created_at", "created_by"] if obj else []
 
     @admin.display(description=_("may"))
     def may(self, key: ApiKey) -> str:

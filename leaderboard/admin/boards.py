@@ -39,7 +39,7 @@ else:  # Django's own class takes no parameter when it runs
 class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
     form = BoardForm
     change_form_template = "admin/leaderboard/board/change_form.html"
-    list_display = ["name", "page", "season", "players", "memory", "visibility", "submitters"]
+    list_display = ["name", "page", "season", "players", "memory", "visibility"]
     list_filter = ["visibility", "submitters", "schedule"]
     search_fields = ["name", "slug", "description"]
     autocomplete_fields = ["members"]  # a list of all accounts may be very long
@@ -70,10 +70,8 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
             },
         ),
         (_("Score"), {"fields": ["score_format", "score_decimals", "unit"]}),
-        (
-            _("People"),
-            {"fields": ["visibility", "members", "submitters", "durability", "history_days"]},
-        ),
+        (_("People"), {"fields": ["visibility", "members", "submitters"]}),
+        (_("Safety"), {"fields": ["durability", "history_days"]}),
     ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Board | None = None) -> list[str]:

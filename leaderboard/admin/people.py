@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from django import forms
 from django.contrib import admin, messages
@@ -12,6 +13,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
@@ -43,6 +45,7 @@ class PlayerAdmin(PlayerModelAdmin):
     list_filter = ["privacy"]
     search_fields = ["id", "display_name"]
     raw_id_fields = ["account"]
+    fields = ["id", "account", "display_name", "country", "team", "avatar", "bio", "privacy"]
     # Counting a million rows for the foot of each page would take longer than showing it.
     show_full_result_count = False
 
@@ -129,12 +132,23 @@ class RestrictionAdmin(RestrictionModelAdmin):
 class SeasonAdmin(SeasonModelAdmin):
     """Names can be changed, and a plan taken back; the rest is history."""
 
-    list_display = ["board", "number", "name", "state", "opens", "closes", "entries"]
+    list_display = ["board", "number", "name", "state", "from_day", "to_day", "entries"]
     list_filter = ["state", "board"]
     list_display_links = ["number", "name"]
     search_fields = ["name", "board__name", "board__slug"]
     fields = ["board", "number", "name", "state", "opens", "closes", "closed_at", "entries"]
     readonly_fields = ["board", "number", "state", "opens", "closes", "closed_at", "entries"]
+
+    @admin.display(description=_("opens"), ordering="opens")
+    def from_day(self, season: Season) -> str:
+        return _day(season, season.opens)
+
+    @admin.display(description=_("closes"), ordering="closes")
+    def to_day(self, season: Season) -> str:
+        return _day(season, season.closes)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Season]:
+        return super().get_queryset(request).select_related("board")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -163,6 +177,13 @@ class SeasonAdmin(SeasonModelAdmin):
         )
         super().delete_model(request, obj)
         transaction.on_commit(partial(forget_season_list, obj.board_id))
+
+
+def _day(season: Season, at: datetime | None) -> str:
+    """The day by the board's own clock; the season's page has the time."""
+    if at is None:
+        return "-"
+    return date_format(at.astimezone(ZoneInfo(season.board.time_zone)), "SHORT_DATE_FORMAT")
 
 
 @admin.register(AuditEntry)

@@ -249,6 +249,8 @@ class Board(models.Model):
 
     class Meta:
         ordering = ["name", "slug"]
+        verbose_name = _("board")
+        verbose_name_plural = _("boards")
         permissions = [
             ("moderate_board", "Can edit, remove, hide and ban players"),
             ("manage_seasons", "Can open and close seasons"),

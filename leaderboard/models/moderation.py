@@ -61,6 +61,8 @@ class Restriction(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
+        verbose_name = _("restriction")
+        verbose_name_plural = _("restrictions")
         constraints = [
             one_of("restriction", "kind", "hidden", "banned"),
             models.UniqueConstraint(

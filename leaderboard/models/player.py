@@ -79,6 +79,8 @@ class Player(models.Model):
 
     class Meta:
         ordering = ["id"]
+        verbose_name = _("player")
+        verbose_name_plural = _("players")
         constraints = [
             one_of("player", "privacy", "shown", "anonymous", "opted_out"),
             models.CheckConstraint(condition=~Q(id=""), name="player_has_an_id"),

@@ -38,6 +38,8 @@ class Season(models.Model):
 
     class Meta:
         ordering = ["board", "-number"]
+        verbose_name = _("season")
+        verbose_name_plural = _("seasons")
         constraints = [
             one_of("season", "state", "planned", "open", "closing", "closed"),
             models.UniqueConstraint(fields=["board", "number"], name="season_number_is_unique"),

@@ -205,6 +205,36 @@ def test_times_are_the_readers_own(person: People) -> None:
     assert title == "none" or "Japan" in title or "GMT+9" in title
 
 
+def test_a_picture_that_does_not_load_leaves_the_initials(person: People, server: Server) -> None:
+    one = person()
+    details = {"name": "Pic Ture", "avatar": "https://127.0.0.1:9/none.png"}
+    server.engine().upsert_user("p45", 99000, details)
+    page = one.open("/boards/arena/")
+    page.wait_for_function("!document.querySelector('[data-id=p45] img')")
+    assert page.inner_text('[data-id="p45"] .avatar') == "PT"
+    one.errors.clear()  # the browser reports the picture itself
+
+
+def test_a_refused_location_is_said(person: People) -> None:
+    page = person().open("/boards/arena/nearby/")
+    page.click("[name=locate]")
+    page.wait_for_selector("text=Your browser does not say where you are.")
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr"])
+def test_the_bar_of_a_phone_is_one_line(person: People, language: str) -> None:
+    page = person(locale=language, **PHONE).open("/")
+    assert page.locator(".band").bounding_box()["height"] < 70
+
+
+def test_a_phone_leaves_room_for_names_and_the_way_back(person: People) -> None:
+    one = person(**PHONE)
+    page = one.open("/boards/arena/")
+    assert page.locator("[data-rows] .player").first.bounding_box()["width"] > 150
+    for path in ("/boards/past/seasons/", "/boards/past/players/p3/", "/boards/arena/nearby/"):
+        assert one.open(path).locator(".crumbs a").last.is_visible()
+
+
 def test_markup_in_names_stays_text(person: People, server: Server) -> None:
     name = '<img src=x onerror="document.title=1">\u202eevil'
     page = person().open_live()

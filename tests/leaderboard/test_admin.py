@@ -78,6 +78,35 @@ def test_a_new_board_is_live_the_moment_it_is_saved(admin_of_all):
     assert AuditEntry.objects.filter(action="board.create", actor_name="clerk").exists()
 
 
+def test_every_rule_of_a_board_can_be_set(admin_of_all, board):
+    page = admin_of_all.get(address("change", board)).content.decode()
+    fields = [f.name for f in Board._meta.fields if f.editable and f.name not in ("id", "slug")]
+    assert [name for name in fields if f'name="{name}"' not in page] == []
+    values = form_values(board, durability="replicated")
+    assert admin_of_all.post(address("change", board), values).status_code == 302
+    board.refresh_from_db()
+    assert board.durability == "replicated"
+
+
+def test_a_season_is_listed_by_the_boards_own_clock(admin_of_all):
+    board = open_board(time_zone="Pacific/Auckland")
+    Season.objects.update(opens="2026-01-31T12:00:00Z", closes="2026-02-28T12:00:00Z")
+    page = admin_of_all.get(reverse("admin:leaderboard_season_changelist")).content.decode()
+    assert board.name in page
+    assert "02/01/2026" in page
+    assert "03/01/2026" in page
+
+
+@pytest.mark.parametrize(
+    ("language", "shown"), [("de", "Tabelle"), ("es", "Marcador"), ("fr", "Classement")]
+)
+def test_it_names_things_in_the_readers_language(admin_of_all, language, shown):
+    headers = {"Accept-Language": language}
+    page = admin_of_all.get(reverse("admin:index"), headers=headers).content.decode()
+    assert shown in page
+    assert ">Boards<" not in page
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
