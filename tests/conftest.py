@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import redis
 
-from tests.servers import ON_CLUSTER, OWN_CACHE, OWN_POSTGRES, OWN_SERVER
+from tests.servers import ON_CLUSTER, OWN_CACHE, OWN_POSTGRES, OWN_SERVER, wait_for
 
 _SERVERS = [server for server in (OWN_SERVER, OWN_CACHE, OWN_POSTGRES) if server]
 
@@ -31,6 +31,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items if ON_CLUSTER else ():
         if item.get_closest_marker("one_server"):
             item.add_marker(pytest.mark.skip(reason="needs a single server"))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """On PostgreSQL a thread that ends with its connection takes it from the pool for good, and
+    after eight of them some later test waits in vain. One may stay with asgiref's own thread."""
+    if OWN_POSTGRES:
+        from django.db import connection
+
+        pool = connection.pool
+        wait_for(lambda: _taken(pool.get_stats()) <= 1, timeout=5)
+
+
+def _taken(stats: dict[str, int]) -> int:
+    return stats["pool_size"] - stats["pool_available"]
 
 
 @pytest.fixture(scope="session")

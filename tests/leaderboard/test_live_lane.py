@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable
+from typing import Any, TypeVar
 
 import pytest
 import redis
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import connections
 from django.test import AsyncClient, Client
 
 from config.redis import close_async_redis
@@ -24,6 +25,20 @@ from tests.leaderboard.pages.conftest import make_board, make_player, score
 from tests.servers import RedisServer, wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+T = TypeVar("T")
+
+
+async def in_thread(work: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+    """In a thread that ends with the test, and gives its connection to SQL back before."""
+
+    def run() -> T:
+        try:
+            return work(*args, **kwargs)
+        finally:
+            connections.close_all()
+
+    return await asyncio.to_thread(run)
 
 
 class Stream:
@@ -139,7 +154,7 @@ async def test_a_window_has_its_own_stream(cup: Board) -> None:
     ],
 )
 async def test_what_is_not_for_them_is_passed_on(cup: Board, path: str) -> None:
-    await asyncio.to_thread(make_board, "secret", visibility="private")
+    await in_thread(make_board, "secret", visibility="private")
     stream = Stream(path)
     await asyncio.wait_for(stream.task, 20)
     assert stream.passed_on
@@ -159,7 +174,7 @@ async def test_a_member_watches_a_private_board(transactional_db: None) -> None:
         client.force_login(member)
         return str(client.cookies[settings.SESSION_COOKIE_NAME].value)
 
-    key = await asyncio.to_thread(prepare)
+    key = await in_thread(prepare)
     stream = Stream("/live/boards/secret/", cookie=f"{settings.SESSION_COOKIE_NAME}={key}")
     assert (await stream.start())[0] == 200
     await stream.close()
@@ -183,15 +198,14 @@ def sign_in(name: str) -> str:
 
 async def test_a_page_without_a_board_hears_of_its_own_notices_alone(cup: Board) -> None:
     ada, bob = [
-        Stream("/live/notices/", cookie=await asyncio.to_thread(sign_in, name))
-        for name in ("ada", "bob")
+        Stream("/live/notices/", cookie=await in_thread(sign_in, name)) for name in ("ada", "bob")
     ]
     for stream in (ada, bob):
         assert (await stream.start())[0] == 200
         assert b'{"unread":0}' in await stream.until(b"event: notice")
-    await asyncio.to_thread(notices.overtaken, cup, "ada", by="Bob", rank=2)
+    await in_thread(notices.overtaken, cup, "ada", by="Bob", rank=2)
     assert b'{"unread":1}' in await ada.until(b"event: notice")
-    await asyncio.to_thread(notices.overtaken, cup, "bob", by="Cid", rank=3)
+    await in_thread(notices.overtaken, cup, "bob", by="Cid", rank=3)
     # The first that Bob hears of is his own.
     assert b'{"unread":1}' in (await asyncio.wait_for(bob.sent.get(), 20))["body"]
     assert bob.sent.empty()
@@ -203,7 +217,7 @@ async def test_a_page_without_a_board_hears_of_its_own_notices_alone(cup: Board)
 async def test_its_reader_is_on_the_site_and_on_no_board(
     cup: Board, redis_client: redis.Redis
 ) -> None:
-    stream = Stream("/live/notices/", cookie=await asyncio.to_thread(sign_in, "ada"))
+    stream = Stream("/live/notices/", cookie=await in_thread(sign_in, "ada"))
     await stream.start()
     await asyncio.to_thread(wait_for, lambda: redis_client.zcard(session_keys.site_accounts()))
     assert not redis_client.exists(
@@ -213,7 +227,7 @@ async def test_its_reader_is_on_the_site_and_on_no_board(
 
 
 async def test_it_ends_when_its_device_is_signed_out(cup: Board) -> None:
-    cookie = await asyncio.to_thread(sign_in, "ada")
+    cookie = await in_thread(sign_in, "ada")
     stream = Stream("/live/notices/", cookie=cookie)
     await stream.start()
     await stream.until(b"event: notice")
