@@ -181,13 +181,16 @@ def keep(directory: Path, binary: str) -> None:
     try:
         _wait_until_ready(client, server_pid)
     except TimeoutError as error:
-        print(error, flush=True)  # noqa: T201
         _stop(server_pid)
+        os.close(keeper_lock)
+        print(error, flush=True)  # noqa: T201
         return
     print("ready", flush=True)  # noqa: T201
     threading.Thread(target=_end_with, args=(server_pid,), daemon=True).start()
     with _opened(directory / "users.lock", fcntl.LOCK_EX):
         _stop(server_pid)
+        # Before newcomers go on: they would take a keeper that is about to end for a server.
+        os.close(keeper_lock)
 
 
 def _answering_pid(client: redis.Redis) -> int | None:

@@ -68,6 +68,23 @@ def test_users_share_one_server_and_the_last_one_stops_it(tmp_path):
     wait_for(lambda: is_gone(server))
 
 
+def test_a_keeper_that_is_slow_to_end_is_not_taken_for_a_server(tmp_path, monkeypatch):
+    slowly = "import atexit, sys, time\natexit.register(lambda: SLOW)\n".replace(
+        "SLOW", "sys.argv[0].endswith('embedded.py') and time.sleep(5)"
+    )
+    (tmp_path / "sitecustomize.py").write_text(slowly)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    user = User(tmp_path)
+    server = pid(tmp_path)
+    user.kill()
+    wait_for(lambda: is_gone(server), step=0.001)
+    embedded.join(tmp_path)
+    try:
+        assert client(tmp_path).ping()
+    finally:
+        embedded.leave(tmp_path)
+
+
 def test_nothing_is_left_after_a_kill_and_the_data_is_there_again(tmp_path):
     user = User(tmp_path)
     client(tmp_path).set("score", 42)
