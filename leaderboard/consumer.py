@@ -164,12 +164,15 @@ class Consumer:
                 self.look_after(board)
         return seen
 
-    def drain(self, board: Board) -> None:
-        """Store everything of one board that nobody else has taken, and what a dead worker left."""
+    def drain(self, board: Board, until: str) -> None:
+        """Store what nobody else has taken of one board, and what a dead worker left, up to an
+        entry of its stream."""
         self.join(board)
         while batches := list(self.read([board], claiming=True)):
             for _, events in batches:
                 self.handle(board, events)
+            if _order(events[-1].stream_id) >= _order(until):
+                return
 
     def read(self, boards: Sequence[Board], claiming: bool) -> Iterator[tuple[Board, list[Event]]]:
         """New events of every board, and those that a dead worker left, in one round trip.
@@ -332,6 +335,31 @@ def show_lags() -> None:
     """For /metrics: a worker that stands still cannot tell that the log does."""
     for slug, waiting in lags(list(Board.objects.all())).items():
         LAG.labels(slug).set(waiting)
+
+
+def last_id(board: Board) -> str:
+    """The newest entry of a board's stream."""
+    newest = get_redis().xrevrange(keys.events(board.key), count=1)
+    return newest[0][0].decode() if newest else "0-0"
+
+
+def is_stored(board: Board, stream_id: str) -> bool:
+    """Whether this entry of a board's stream and all before it are in SQL."""
+    client, stream = get_redis(), keys.events(board.key)
+    for group in client.xinfo_groups(stream):
+        if group["name"] in (GROUP, GROUP.encode()):
+            # Asked in this order: what is delivered later waits behind.
+            if _order(group["last-delivered-id"]) < _order(stream_id):
+                return False
+            oldest = client.xpending(stream, GROUP)["min"]
+            return oldest is None or _order(oldest) > _order(stream_id)
+    return False
+
+
+def _order(stream_id: str | bytes) -> tuple[int, int]:
+    text = stream_id.decode() if isinstance(stream_id, bytes) else stream_id
+    milliseconds, number = text.split("-")
+    return int(milliseconds), int(number)
 
 
 def trim_stored(board: Board) -> int:

@@ -62,19 +62,20 @@ class Report:
 
 
 class StructuralChangeError(Exception):
-    """Players were removed while the rebuild ran: it has to start over."""
+    """Players were removed while the rebuild ran, or the log came out of order: it starts over."""
 
 
 def check_board(board: Board, *, progress: Progress | None = None) -> Report:
     """Compare the live season with the log; nothing is changed."""
     at = _open_pointer(board)
-    drain(board, DRAIN_LIMIT)
-    build = Build(board, at)
+    build = Build(board, at, drain(board, DRAIN_LIMIT))
     build.replay(progress)
     differences = build.compare()
     if differences:
         # Scores that came during the comparison look like differences; those that stay are.
-        drain(board, DRAIN_LIMIT)
+        whole = drain(board, DRAIN_LIMIT)
+        if build.missed():
+            build = Build(board, at, whole)
         build.replay()
         differences = build.compare(only={one.player_id for one in differences})
     return Report(
@@ -99,7 +100,7 @@ def rebuild_board(
         try:
             if before_swap is not None:
                 _pause(board, at)
-            drain(board, DRAIN_LIMIT)
+            build.whole = drain(board, DRAIN_LIMIT)
             build.replay(progress)
             differences = build.compare() if before_swap is None else []
             build.load_all()
@@ -160,14 +161,20 @@ def settled(board: Board) -> Iterator[None]:
         _resume(board)
 
 
-def drain(board: Board, limit: float) -> None:
-    """Wait until every event of the board is in SQL, and store what nobody else does."""
+def drain(board: Board, limit: float) -> int:
+    """Wait until every event that the board has had is in SQL, and store what nobody else does.
+
+    What comes meanwhile does not count, or a busy board would never be done. Returns the sequence
+    up to which the log is whole; beyond it a later event may be stored before an earlier one.
+    """
+    whole = int(get_redis().get(keys.sequence(board.key)) or 0)
+    last = consumer.last_id(board)
     reader = consumer.Consumer()
     deadline = time.monotonic() + limit
     while True:
-        reader.drain(board)
-        if consumer.lag(board) == 0:
-            return
+        reader.drain(board, last)
+        if consumer.is_stored(board, last):
+            return whole
         if time.monotonic() > deadline:
             raise ServiceError(
                 f"The score log of {board.name} is not stored yet; is the database busy?"
@@ -178,8 +185,11 @@ def drain(board: Board, limit: float) -> None:
 class Build:
     """The season and the windows of one board, played again."""
 
-    def __init__(self, board: Board, at: Pointer, *, with_season: bool = True) -> None:
-        self.board, self.at, self.with_season = board, at, with_season
+    def __init__(
+        self, board: Board, at: Pointer, whole: int = 0, *, with_season: bool = True
+    ) -> None:
+        """`whole` is the sequence up to which no event is missing in SQL."""
+        self.board, self.at, self.whole, self.with_season = board, at, whole, with_season
         self.engine = board.engine(at.number)
         self.season = self._fresh()
         now = self.engine.now()
@@ -193,6 +203,7 @@ class Build:
         self.details: dict[str, dict[str, str]] = {}
         self.sequence = 0
         self._season = 0  # of the last event played
+        self._late = 0  # events played of those after `whole`
         self._touched: set[str] = set()
         self._structural = False
         self.ranking = Ranking(board.order, board.ties, board.ranking, board.subscore_order or None)
@@ -203,7 +214,7 @@ class Build:
     def replay(self, progress: Progress | None = None) -> None:
         """Play all events after those already played."""
         self._touched, self._structural = set(), False
-        events = self._needed()
+        events = self._needed(self.sequence)
         total = events.count() if progress else 0
         rows = events.order_by("sequence").values_list(
             "sequence", "season", "op", "player_id", "operator", "value", "at", "data"
@@ -213,11 +224,19 @@ class Build:
             if progress and count % PORTION == 0:
                 progress(count, total)
 
-    def _needed(self) -> QuerySet[ScoreEvent]:
-        """What is still to be played. The seasons say where in the index to look: later events
-        are of the same or a later one. A removal that meets a season's end may name the last."""
+    def missed(self) -> bool:
+        """Whether an event was stored after a later one had been played; ask when all are stored.
+
+        Two workers that store batches of one board can do that.
+        """
+        late = self._needed(self.whole).filter(sequence__lte=self.sequence)
+        return late.count() != self._late
+
+    def _needed(self, after: int) -> QuerySet[ScoreEvent]:
+        """What there is to play. The seasons say where in the index to look: later events are of
+        the same or a later one. A removal that meets a season's end may name the last."""
         events = ScoreEvent.objects.filter(
-            board=self.board, season__gte=self._season - 1, sequence__gt=self.sequence
+            board=self.board, season__gte=self._season - 1, sequence__gt=after
         )
         if ALL_TIME in self.board.windows:
             return events
@@ -242,6 +261,7 @@ class Build:
         data: dict[str, Any] | None,
     ) -> None:
         self.sequence, self._season = sequence, season
+        self._late += sequence > self.whole
         data = data or {}
         here = season == self.at.number
         sets = [self.season] if here else []
@@ -309,6 +329,8 @@ class Build:
 
     def catch_up(self) -> None:
         """Add what came since; the board is paused, so this is the rest."""
+        if self.missed():
+            raise StructuralChangeError
         self.replay()
         if self._structural:
             raise StructuralChangeError

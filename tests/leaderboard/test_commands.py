@@ -10,7 +10,6 @@ from django.core.management import CommandError, call_command
 
 from config.redis import get_redis
 from leaderboard import exchange, keys, pointer, rebuild
-from leaderboard.consumer import Consumer
 from leaderboard.management.commands import import_scores
 from leaderboard.models import Board, FinalStanding, Season
 from sessions_app import presence
@@ -232,7 +231,7 @@ def test_an_import_goes_on_after_days_and_counts_once(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         run("import_scores", "cup", str(path))
     monkeypatch.setattr(import_scores, "submit_scores", real)
-    Consumer().drain(board)
+    rebuild.drain(board, 5)
     for key in get_redis().scan_iter(match=f"{board.key}:once:*"):
         get_redis().delete(key)  # as a day does
     assert "40 of 40 scores" in run("import_scores", "cup", str(path))

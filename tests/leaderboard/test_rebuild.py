@@ -8,7 +8,7 @@ import pytest
 from django.core.cache import cache
 
 from config.redis import get_redis
-from leaderboard import clock, keys, pointer, rebuild, services
+from leaderboard import clock, consumer, keys, pointer, rebuild, services
 from leaderboard.consumer import Consumer
 from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
 from leaderboard.services import boards, marks
@@ -140,6 +140,41 @@ def test_scores_go_on_while_a_board_is_rebuilt_and_none_is_lost():
     total = sum(e["score"] for e in board.engine().list_all() if e["user_id"].startswith("w"))
     assert total == len(sent)
     assert again(board, check=True).count == 0
+
+
+def test_the_log_of_a_board_that_never_rests_is_drained(monkeypatch):
+    board = open_board(operator="sum")
+    submit(board, "ada", 1)
+    handle = consumer.Consumer.handle
+
+    def and_another(self, board, events):
+        handle(self, board, events)
+        submit(board, "bob", 1)
+
+    monkeypatch.setattr(consumer.Consumer, "handle", and_another)
+    rebuild.drain(board, 5)
+    assert ScoreEvent.objects.filter(player_id="ada").exists()
+
+
+def test_an_event_that_is_stored_after_a_later_one_is_not_missed():
+    board = open_board(operator="sum")
+    for _ in range(2):
+        submit(board, "ada", 1)
+    whole = rebuild.drain(board, 5)
+    for _ in range(3):
+        submit(board, "ada", 1)
+    rebuild.drain(board, 5)
+    overtaken = ScoreEvent.objects.order_by("sequence")[3]
+    ScoreEvent.objects.filter(pk=overtaken.pk).delete()
+    build = rebuild.Build(board, pointer.read(board), whole)
+    build.replay()
+    assert not build.missed()
+    overtaken.save(force_insert=True)
+    assert build.missed()
+    with pytest.raises(rebuild.StructuralChangeError):
+        build.catch_up()
+    assert again(board).count == 0
+    assert board.engine().get_user_entry("ada")["score"] == 5
 
 
 def test_another_rule_reorders_the_running_season():
