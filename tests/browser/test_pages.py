@@ -208,10 +208,13 @@ def test_times_are_the_readers_own(person: People) -> None:
 def test_a_picture_that_does_not_load_leaves_the_initials(person: People, server: Server) -> None:
     one = person()
     details = {"name": "Pic Ture", "avatar": "https://127.0.0.1:9/none.png"}
-    server.engine().upsert_user("p45", 99000, details)
-    page = one.open("/boards/arena/")
-    page.wait_for_function("!document.querySelector('[data-id=p45] img')")
-    assert page.inner_text('[data-id="p45"] .avatar') == "PT"
+    server.engine().upsert_user("pictured", 99000, details)
+    try:
+        page = one.open("/boards/arena/")
+        page.wait_for_selector('[data-id="pictured"] .avatar:not(:has(img))')
+        assert page.inner_text('[data-id="pictured"] .avatar') == "PT"
+    finally:
+        server.engine().delete_user("pictured")  # on other people's pages it would be an error
     one.errors.clear()  # the browser reports the picture itself
 
 
