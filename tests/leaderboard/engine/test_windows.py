@@ -76,6 +76,10 @@ def test_a_window_goes_on_expiring_when_all_in_it_score_again(client, rules, oth
         board.submit("ada", score + 10)
         assert client.ttl(entries) > 0
         assert not client.exists(f"{entries}:at") or client.ttl(f"{entries}:at") > 0
+    board.hide("ada")
+    for score in (4, 5):
+        board.submit("ada", score)
+        assert client.ttl(f"{entries}:aside") > 0
 
 
 @pytest.fixture
