@@ -153,16 +153,17 @@ def spread(
 ) -> tuple[list[dict[str, Any]], float | None]:
     """How many scores lie in each of equal steps, at most `SPREAD_KEPT` seconds old and counted
     once for all who ask; and this player's own score."""
-    season = season_seen(board)
-    view = board_view(board, season, window)
 
     def count() -> list[dict[str, Any]]:
-        (found,) = perform(together([view._distribution_operation(BINS)]))
-        return list(found)
+        return list(
+            perform(_in_season(board, lambda view: view._distribution_operation(BINS), window))
+        )
 
-    bins = cached(f"spread:{board.slug}:{season}:{window}", SPREAD_KEPT, count)
-    found = perform(_ranks(board, [player_id], window)) if player_id is not None else {}
-    return bins, found[player_id]["score"] if player_id in found else None
+    bins = cached(f"spread:{board.slug}:{window}", SPREAD_KEPT, count)
+    if player_id is None:
+        return bins, None
+    found = perform(_in_season(board, lambda view: view._players_operation([player_id]), window))
+    return bins, next((entry["score"] for entry in found["entries"]), None)
 
 
 async def aranks(

@@ -8,7 +8,8 @@ from django.test import Client
 
 from leaderboard.models import Board
 from leaderboard.selectors import standings
-from tests.leaderboard.pages.conftest import make_board, make_player, score
+from leaderboard.services import close_season
+from tests.leaderboard.pages.conftest import ACTOR, make_board, make_player, score
 
 
 def test_the_page_asks_for_it_at_a_modest_pace(client: Client, board: Board) -> None:
@@ -25,6 +26,19 @@ def test_it_has_the_newest_scores_and_marks_mine(client: Client, board: Board) -
     client.force_login(make_player("ada"))
     cache.clear()
     score(board, "eve", 4321)
+    html = client.get("/boards/cup/scores/").content.decode()
+    assert "4,321" in html
+    assert html.count("chart-mine") == 1
+
+
+def test_a_process_that_has_just_started_finds_the_running_season(
+    client: Client, board: Board
+) -> None:
+    close_season(board=board, actor=ACTOR, open_next=True)
+    score(board, "ada", 10)
+    score(board, "bob", 4321)
+    standings._season_seen.clear()
+    client.force_login(make_player("ada"))
     html = client.get("/boards/cup/scores/").content.decode()
     assert "4,321" in html
     assert html.count("chart-mine") == 1
