@@ -87,6 +87,7 @@ def backup(tmp_path, kind):
         with Site(REDIS_URL=redis.url, **sql.environment()) as site, site.clients() as clients:
             wait_for(clients.acknowledges(100), timeout=60)
             before = dict(clients.ledger.acknowledged)
+            wait_for(lambda: site.look().rows > 0, timeout=60)  # the worker may have just started
             save_redis(redis, tmp_path / "dump.rdb")
             sql.save(site, tmp_path / "sql")
             wait_for(clients.acknowledges(20), timeout=60)
