@@ -30,8 +30,13 @@ def period_at(window: str, microseconds: int, zone: ZoneInfo) -> Period:
 
 
 def period_named(window: str, name: str, zone: ZoneInfo) -> Period:
-    """The period with this name: `2026-11-16`, `2026-W47`, `2026-11` or `all`."""
+    """The period with this name: `2026-11-16`, `2026-W47`, `2026-11` or `all`.
+
+    Only as it is written here: Python reads numbers with spaces and line breaks around them too.
+    """
     if window == ALL_TIME:
+        if name != ALL_TIME:
+            raise ValueError(name)
         return Period(window, ALL_TIME, 0, None)
     if window == "week":
         year, _, week = name.partition("-W")
@@ -39,7 +44,9 @@ def period_named(window: str, name: str, zone: ZoneInfo) -> Period:
     else:
         day = date.fromisoformat(name if window == "day" else f"{name}-01")
     first, after = _bounds(window, day)
-    return Period(window, _name(window, first), _midnight(first, zone), _midnight(after, zone))
+    if _name(window, first) != name:
+        raise ValueError(name)
+    return Period(window, name, _midnight(first, zone), _midnight(after, zone))
 
 
 def periods_since(window: str, start: int, now: int, zone: ZoneInfo) -> list[Period]:

@@ -146,7 +146,10 @@ class Site:
             closing = any(state == "closing" for _, state in found[-1].seasons)
             return found[-1].lag == 0 and not closing
 
-        wait_for(done, timeout=timeout, step=0.3)
+        try:
+            wait_for(done, timeout=timeout, step=0.3)
+        except AssertionError as error:
+            raise AssertionError(f"Not settled: {found[-1]}") from error
         return found[-1]
 
     def pids(self, part: str) -> list[int]:

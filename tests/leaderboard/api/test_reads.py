@@ -59,8 +59,10 @@ def test_a_window_has_its_own_entries(api, full):
     assert api.get("boards/cup/entries?window=day&period=2020-01-01").json()["total"] == 0
     unknown = api.get("boards/cup/entries?window=month")
     assert (unknown.status_code, unknown.json()["code"]) == (422, "unknown_window")
-    wrong = api.get("boards/cup/entries?window=day&period=2020-99")
-    assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid_period")
+    for period in ("2020-99", "20200101", "2020-1-1%0D"):
+        for path in ("entries", "distribution"):
+            wrong = api.get(f"boards/cup/{path}?window=day&period={period}")
+            assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid_period")
 
 
 def test_around_a_player_and_around_a_rank(api, full):

@@ -35,6 +35,23 @@ def test_a_moment_falls_into(window, moment, zone, name):
     assert period_named(window, name, ZoneInfo(zone)) == period
 
 
+@pytest.mark.parametrize(
+    ("window", "name"),
+    [
+        ("day", "20261116"),
+        ("week", "2026-W47\r"),
+        ("week", " 2026-W47"),
+        ("month", "2026-11-01"),
+        ("all", "ever\r\n"),
+    ],
+)
+def test_a_period_has_one_name_only(window, name):
+    board = RedisLeaderboard(None, KEY, windows=(window,), season=1)
+    with pytest.raises(LeaderboardError) as error:
+        board.window(window, name)
+    assert error.value.code == "invalid_period"
+
+
 def test_the_zone_decides_which_day_it_is():
     moment = microseconds(2026, 11, 16, 23, 30)
     assert period_at("day", moment, ZoneInfo("UTC")).name == "2026-11-16"
