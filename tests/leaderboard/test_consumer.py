@@ -232,3 +232,17 @@ def test_notices_are_heard_by_open_pages(board):
     message = subscription.get_message(timeout=5)
     assert b'"player":"ada"' in message["data"]
     subscription.close()
+
+
+def test_a_group_at_the_end_of_its_stream_lags_behind_nothing(board):
+    for score in range(3):
+        submit(board, "ada", score + 1)
+    store_all()
+    # What a promoted replica believes that the group has read.
+    client, stream = get_redis(), keys.events(board.key)
+    last = client.xrevrange(stream, count=1)[0][0]
+    client.xgroup_setid(stream, consumer.GROUP, last, entries_read=1)
+    assert client.xinfo_groups(stream)[0]["lag"] == 2
+    assert consumer.lag(board) == 0
+    submit(board, "ada", 9)
+    assert consumer.lag(board) > 0
