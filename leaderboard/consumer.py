@@ -317,7 +317,7 @@ def lags(boards: Sequence[Board]) -> dict[str, int]:
     """The lag of many boards in one round trip.
 
     Redis's own number is not trusted when the group stands at the stream's end: a replica of Redis
-    7.0 does not learn how many entries a group has read, and once promoted counts too many for ever.
+    7.0 does not learn how many entries a group has read, and once promoted counts too many.
     """
     pipe = get_redis().pipeline(transaction=False)
     for board in boards:
