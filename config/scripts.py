@@ -14,7 +14,7 @@ from typing import Any
 
 from redis.exceptions import NoScriptError
 
-_INCLUDE = re.compile(r"^-- include (\w+)$", re.MULTILINE)
+_INCLUDE = re.compile(r"^ *-- include (\w+)$", re.MULTILINE)
 
 
 # What the slow log's hashes mean: each script of this process by its hash.

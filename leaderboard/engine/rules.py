@@ -14,7 +14,7 @@ MOST_ENTRIES = 2**31
 WINDOWS = ("day", "week", "month", "all")
 DAY_SECONDS = 86_400
 
-# The characters by which `rules.lua` and `write_entries.lua` know the values.
+# The characters by which `rules.lua` and `write_entry.lua` know the values.
 _ORDERS = {"desc": "d", "asc": "a"}
 _TIES = {"earliest": "e", "latest": "l", "member": "m"}
 _RANKINGS = {"ordinal": "o", "competition": "c", "dense": "d"}

@@ -23,6 +23,7 @@ from leaderboard.engine.values import (
 )
 
 WRITE = script("write_entries")
+WRITE_ONE = script("write_entry")
 WRITE_PLAIN = script("write_plain")
 REMOVE = script("remove_player")
 HIDE = script("hide_player")
@@ -168,7 +169,10 @@ class WriteOperations(Board):
         # The script looks at the time itself: keys of a window that is over come back unwritten.
         names, extra = self._keys_last or self._keys_now()
         # A plain board has a script of its own, which cannot do all or nothing.
-        sent = WRITE_PLAIN if self._plain and mode[0] != "a" else WRITE
+        if self._plain and mode[0] != "a":
+            sent = WRITE_PLAIN
+        else:
+            sent = WRITE_ONE if mode[0] == "o" else WRITE
         head = f"{self.rules.flags}{mode}{self.max_entries or 0}"
         return Call(sent, names, [head, extra, *rows], writes=True)
 

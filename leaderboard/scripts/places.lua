@@ -9,6 +9,8 @@ local limit = tonumber(string.sub(ARGV[1], 9))
 local extra = ARGV[2] ~= '' and cjson.decode(ARGV[2]) or {}
 local groups, expires = extra.groups, extra.expires
 local indexed = groups or rank_key
+-- A submission to a board without a limit never takes anybody out; other scripts may.
+local removing = limit > 0 or string.byte(ARGV[1], 7) == 45
 -- More than this in one call would keep other clients waiting.
 local MOST_TRIMMED = 10000
 
@@ -19,13 +21,12 @@ if stamped then
 end
 
 -- When the entries in KEYS[number] may go, in milliseconds as text, or '' for never.
-local moments
 local function expiry(number)
-  if not moments then
-    moments = {}
-    for moment in string.gmatch(expires .. ',', '(.-),') do moments[#moments + 1] = moment end
+  local place = 0
+  for moment in string.gmatch(expires .. ',', '(.-),') do
+    place = place + 1
+    if place == number then return moment end
   end
-  return moments[number]
 end
 
 local function keep_until(key, number)
@@ -33,33 +34,28 @@ local function keep_until(key, number)
   if moment and moment ~= '' then call('PEXPIREAT', key, moment) end
 end
 
--- The entries and the stamps beside them come to life together.
-local function keep_both_until(entries, number)
-  keep_until(entries, number)
-  if stamped then keep_until(stamps[number], number) end
-end
-
--- A key that has just come to life gets its TTL; asking on every write would cost more.
-local function add(key, number, score, member)
-  if call('ZADD', key, score, member) == 1 and expires and call('ZCARD', key) == 1 then
-    keep_until(key, number)
+-- What submissions to most boards do not need.
+local add, find
+if indexed or removing then
+  -- A key that has just come to life gets its TTL; asking on every write would cost more.
+  add = function(key, number, score, member)
+    if call('ZADD', key, score, member) == 1 and expires and call('ZCARD', key) == 1 then
+      keep_until(key, number)
+    end
   end
-end
 
--- Score and prefix of what a sorted set, or the hash beside it, has of a player; false and ''.
-local function parted(found)
-  if not found or not stamped then return found, '' end
-  return string.sub(found, prefix_length + 1), string.sub(found, 1, prefix_length)
-end
-
--- The score and prefix of a player in one sorted set, or among those set aside, `out` being
--- whether the player is hidden.
-local function find(number, id, out)
-  local entries = KEYS[number]
-  if not stamped then return call('ZSCORE', out and entries .. ':aside' or entries, id), '' end
-  local found = call('HGET', stamps[number], id)
-  if not found then call('ZCARD', entries) end -- another type must show before anything is written
-  return parted(found)
+  -- The score and prefix of a player in one sorted set, or among those set aside, `out` being
+  -- whether the player is hidden; false and ''.
+  find = function(number, id, out)
+    local entries = KEYS[number]
+    if not stamped then return call('ZSCORE', out and entries .. ':aside' or entries, id), '' end
+    local found = call('HGET', stamps[number], id)
+    if found then
+      return string.sub(found, prefix_length + 1), string.sub(found, 1, prefix_length)
+    end
+    call('ZCARD', entries) -- another type must show before anything is written
+    return false, ''
+  end
 end
 
 -- index and unindex keep the sorted sets beside the entries: that of the ranks, where `rank_key` is
@@ -129,9 +125,8 @@ if indexed then
   end
 end
 
--- Submissions to a board without a limit never take anybody out.
 local release_details, trim
-if limit > 0 or string.byte(ARGV[1], 7) == 45 then
+if removing then
   local function stands_anywhere(id)
     for number = 2, #KEYS do
       local entries = KEYS[number]

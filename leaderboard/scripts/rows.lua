@@ -2,13 +2,14 @@
 -- and value. The letter is the operator (s set, b best, i add, d details only). A capital letter
 -- says that three more values stand before the details, '' where there is none: subscore,
 -- idempotency key and source.
+local SET, BEST, ADD, DETAILS = 115, 98, 105, 100
 
 -- Returns operator, number of details, where they begin, subscore, idempotency key, source.
 local function read_row(at)
   local code = ARGV[at + 2]
   local letter, count = string.byte(code), tonumber(string.sub(code, 2))
-  if letter > 96 then return string.char(letter), count, at + 3, nil, '', '' end
-  return string.char(letter + 32), count, at + 6, tonumber(ARGV[at + 3]), ARGV[at + 4], ARGV[at + 5]
+  if letter > 96 then return letter, count, at + 3, nil, '', '' end
+  return letter + 32, count, at + 6, tonumber(ARGV[at + 3]), ARGV[at + 4], ARGV[at + 5]
 end
 
 local function next_row(at)

@@ -57,18 +57,18 @@ local function write(at)
   end
 
   local changed = true
-  if operator == 'd' then
+  if operator == DETAILS then
     if not old then return 'unknown_player' end
     text, changed = old, false
   elseif old then
     local score, value = tonumber(old), tonumber(text)
-    if operator == 'i' then
+    if operator == ADD then
       value = score + value
       if value - value ~= 0 then return 'score_overflow' end
       if value == 0 then value = 0 end
       text = string.format('%.17g', value)
     end
-    changed = value ~= score and (operator ~= 'b' or (value > score) == desc)
+    changed = value ~= score and (operator ~= BEST or (value > score) == desc)
     if not changed then text = old end
   end
 

@@ -192,3 +192,21 @@ def test_details_stay_while_their_player_stands_in_a_window(client):
     # Out of the window, but still first in the season.
     assert board.window("month").get_rank("veteran") is None
     assert board.get_user_metadata("veteran") == {"name": "V"}
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_sum_too_large_for_a_window_changes_nothing(client, many):
+    board = RedisLeaderboard(client, KEY, None, ties="earliest", operator="sum", windows=("day",))
+    board.window("day").load([{"user_id": "player", "score": 1.7e308}])
+    if many:
+        refused, taken = board.submit_many(
+            [{"user_id": "player", "score": 1e308}, {"user_id": "other", "score": 1.0}]
+        )
+        assert taken["score"] == 1.0
+    else:
+        with pytest.raises(LeaderboardError) as error:
+            board.submit("player", 1e308)
+        refused = error.value
+    assert refused.code == "score_overflow"
+    assert board.get_rank("player") is None
+    assert board.window("day").get_user_entry("player")["score"] == 1.7e308
