@@ -13,6 +13,7 @@ them: closing the client closes them too.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -26,6 +27,9 @@ from config.scripts import Script
 # Of a pool's connections at most a quarter are kept from other users of the pool. Whoever waits at
 # a blocking pool waits for one that is given back: there, none is kept.
 KEPT_SHARE = 4
+# Seconds in which a connection that has just answered is taken to be alive: asking the system is a
+# twentieth of a call, and a server may die between asking and sending just as well.
+FRESH = 0.001
 
 
 class _Kept:
@@ -36,17 +40,20 @@ class _Kept:
     def __init__(self, pool: Any) -> None:
         blocking = isinstance(pool, BlockingConnectionPool)
         self.most = 0 if blocking else pool.max_connections // KEPT_SHARE
-        self.idle: list[Any] = []  # last in, first out; `pop` and `append` are atomic
+        # Connections, and when each was used; last in, first out. `pop` and `append` are atomic.
+        self.idle: list[tuple[Any, float]] = []
         self.process = os.getpid()
 
     def take(self) -> Any:
-        """A connection that waits in silence, or None."""
+        """A connection on which nothing waits to be read, or None."""
         if self.process != os.getpid():
             self.idle, self.process = [], os.getpid()  # the parent goes on using those
         try:
-            connection = self.idle.pop()
+            connection, used = self.idle.pop()
         except IndexError:
             return None
+        if time.monotonic() - used < FRESH:
+            return connection
         try:
             silent = not connection.can_read()
         except (RedisError, OSError):
@@ -84,7 +91,7 @@ def send(client: Any, script: Script, keys: Sequence[str], args: Sequence[Any]) 
         raise
     finally:
         if keep:
-            kept.idle.append(connection)
+            kept.idle.append((connection, time.monotonic()))
         else:
             pool.release(connection)
     return script(client, keys, args)

@@ -34,13 +34,35 @@ local function keep_until(key, number)
   if moment and moment ~= '' then call('PEXPIREAT', key, moment) end
 end
 
+-- Changes of the sorted sets beside the entries that wait for the end of a run, by key: the number
+-- of the entries' key, what to add and what to remove. nil when each is made at once.
+local waiting
+
 -- What submissions to most boards do not need.
-local add, find
+local add, drop, find
 if indexed or removing then
+  local function awaited(key, number)
+    local lists = waiting[key] or {number, {}, {}}
+    waiting[key] = lists
+    return lists
+  end
+
   -- A key that has just come to life gets its TTL; asking on every write would cost more.
   add = function(key, number, score, member)
-    if call('ZADD', key, score, member) == 1 and expires and call('ZCARD', key) == 1 then
+    if waiting then
+      local list = awaited(key, number)[2]
+      list[#list + 1], list[#list + 2] = score, member
+    elseif call('ZADD', key, score, member) == 1 and expires and call('ZCARD', key) == 1 then
       keep_until(key, number)
+    end
+  end
+
+  drop = function(key, number, member)
+    if waiting then
+      local list = awaited(key, number)[3]
+      list[#list + 1] = member
+    else
+      call('ZREM', key, member)
     end
   end
 
@@ -111,15 +133,15 @@ if indexed then
     local entries = KEYS[number]
     if ranking == 100 then
       if not is_shared(entries, prefix .. id, score) then
-        call('ZREM', entries .. ':ranks', rank_key(score, prefix))
+        drop(entries .. ':ranks', number, rank_key(score, prefix))
       end
     elseif rank_key then
-      call('ZREM', entries .. ':ranks', rank_key(score, prefix) .. id)
+      drop(entries .. ':ranks', number, rank_key(score, prefix) .. id)
     end
     each_group(number, id, prefix, score, values, function(key, member, shared)
-      call('ZREM', key, member)
+      drop(key, number, member)
       if ranking == 100 and call('ZLEXCOUNT', key, '[' .. shared, '(' .. shared .. '\255') == 0 then
-        call('ZREM', key .. ':ranks', shared)
+        drop(key .. ':ranks', number, shared)
       end
     end)
   end

@@ -40,6 +40,18 @@ end
 -- As many values as Lua can give to a command at once are some thousands.
 local MOST_TOGETHER = 1000
 
+-- Make the gathered changes of one sorted set: first what goes, because a player whose group has
+-- changed in one field leaves and enters the others. Returns whether it has come to life, perhaps
+-- anew, and without its TTL.
+local function change(key, number, to_add, to_remove)
+  if #to_remove > 0 then call('ZREM', key, unpack(to_remove)) end
+  if #to_add == 0 then return false end
+  local count = call('ZADD', key, unpack(to_add))
+  local is_new = expires and call('ZCARD', key) == count
+  if is_new then keep_until(key, number) end
+  return is_new
+end
+
 -- Write a row and those after it, up to the next one of a player who had one already; returns where
 -- that one begins. The ranks before are of the board before the run, the ranks after of the board
 -- after it.
@@ -51,11 +63,12 @@ local function write_run(at, answers)
     at = next_row(at)
   end
   if #ids == 1 then
-    run = nil
+    run, waiting = nil, nil
     answers[#answers + 1] = write(starts[1])
     return at
   end
   local sequence = numbered and tonumber(call('GET', base .. ':seq') or 0)
+  waiting = indexed and {}
   added, noted, removed = {}, {}, {}
   run = {
     hidden = call('SMISMEMBER', base .. ':hidden', unpack(ids)), sequence = sequence, notices = {},
@@ -69,17 +82,15 @@ local function write_run(at, answers)
   local rows, before = {}, #answers
   for place = 1, #starts do answers[before + place], rows[place] = begin(starts[place], place) end
   for number = 2, last do
-    local entries = KEYS[number]
     if #added[number] > 0 then
-      local count = call('ZADD', entries, unpack(added[number]))
-      if stamped then call('HSET', stamps[number], unpack(noted[number])) end
-      if expires and call('ZCARD', entries) == count then
-        keep_until(entries, number)
-        if stamped then keep_until(stamps[number], number) end
+      local is_new = change(KEYS[number], number, added[number], removed[number])
+      if stamped then
+        call('HSET', stamps[number], unpack(noted[number]))
+        if is_new then keep_until(stamps[number], number) end
       end
-      if #removed[number] > 0 then call('ZREM', entries, unpack(removed[number])) end
     end
   end
+  for key, lists in pairs(waiting or {}) do change(key, lists[1], lists[2], lists[3]) end
   if numbered and run.sequence > sequence then
     call('INCRBY', base .. ':seq', run.sequence - sequence)
   end
@@ -106,8 +117,8 @@ if string.byte(ARGV[1], 7) == 97 then
 end
 local answers = {}
 while at <= #ARGV do
-  -- A row may push out the player of the next one, and indexes are kept entry by entry.
-  if limit > 0 or indexed then
+  -- A row may push out the player of the next one, and a dense rank hangs on the entries around it.
+  if limit > 0 or ranking == 100 then
     answers[#answers + 1] = write(at)
     at = next_row(at)
   else

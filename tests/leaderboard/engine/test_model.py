@@ -172,9 +172,7 @@ class Boards(RuleBasedStateMachine):
                 assert {number: one.code for number, one in error.errors.items()} == refused
                 return
         model = self.model
-        one_by_one = model.limit or model.groups or model.ranking == "dense"
-        if model.ranking == "competition" and model.subscore:
-            one_by_one = True
+        one_by_one = model.limit or model.ranking == "dense"
         if self.board.rules.plain and not all_or_nothing:
             one_by_one = True
         expected = model.submit_many(rows, together=not one_by_one)
