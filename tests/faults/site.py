@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,6 +51,20 @@ print("LOOK " + json.dumps({{
     "seasons": list(Season.objects.filter(board=board).order_by("number")
         .values_list("number", "state")),
 }}))
+"""
+
+
+STREAM = """
+from leaderboard import consumer, keys
+from config.redis import get_redis
+from leaderboard.models import Board
+stream, client = keys.events(Board.objects.get(slug={slug!r}).key), get_redis()
+print("STREAM " + repr([
+    client.xinfo_stream(stream),
+    client.xinfo_groups(stream),
+    client.xinfo_consumers(stream, consumer.GROUP),
+    client.xpending(stream, consumer.GROUP),
+]))
 """
 
 
@@ -149,8 +165,16 @@ class Site:
         try:
             wait_for(done, timeout=timeout, step=0.3)
         except AssertionError as error:
-            raise AssertionError(f"Not settled: {found[-1]}") from error
+            raise AssertionError(f"Not settled: {found[-1]}\n{self.diagnosis()}") from error
         return found[-1]
+
+    def diagnosis(self) -> str:
+        """The stream as Redis sees it, what everybody logged, and where the workers stand."""
+        for pid in self.pids("manage.py worker"):
+            os.kill(pid, signal.SIGUSR1)  # see settings.py
+        stream = self.run(STREAM.format(slug=SLUG), "STREAM ")
+        logs = sorted(self.rostrum.var.glob("log/*.log"))
+        return "\n".join([stream, *(path.read_text() for path in logs), self.rostrum.output()])
 
     def pids(self, part: str) -> list[int]:
         """Processes of this copy whose command line contains `part`."""
