@@ -19,6 +19,7 @@ from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
 from redis.exceptions import ClusterDownError, RedisClusterException, SlotNotCoveredError
 from redis.retry import Retry
+from redis.utils import str_if_bytes
 
 RETRIES = 2
 
@@ -64,14 +65,28 @@ class CautiousCluster(redis.cluster.RedisCluster):
             super().__init__(retry=Retry(NoBackoff(), RETRIES), **options)
         except RedisClusterException as error:
             raise _told_apart(error) or error from error
-        # Handed on to every pipeline, which would ask a node for the keys of each script call.
-        self.commands_parser.get_keys = partial(_keys_of, self.commands_parser.get_keys)  # type: ignore[method-assign]
+        # Handed on to every pipeline.
+        self.commands_parser.get_keys = partial(self._keys_of, self.commands_parser.get_keys)  # type: ignore[method-assign]
 
     def _execute_command(self, target_node: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return super()._execute_command(target_node, *args, **kwargs)  # type: ignore[no-untyped-call]
         except (redis.exceptions.ConnectionError, RedisClusterException) as error:
             raise _told_apart(error) or error from error
+
+    def _keys_of(self, ask: Any, connection: Any, *args: Any) -> Any:
+        """The keys of a command, read from it where redis-py would ask its default node.
+
+        Asking costs a round trip each time. And redis-py goes on asking a node that is dead: as
+        long as nothing else fails, it keeps it even when its slots are with another.
+        """
+        if (known := _keys_in(args)) is not None:
+            return known
+        try:
+            return ask(connection, *args)
+        except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
+            self.look_again()
+            raise
 
     def client_for(self, key: str) -> redis.Redis:
         """A plain client of the node that holds this key, kept for the next time."""
@@ -136,11 +151,17 @@ class AsyncCautiousCluster(redis.asyncio.cluster.RedisCluster):
         await self.aclose()
 
 
-def _keys_of(ask: Any, connection: Any, *args: Any) -> Any:
-    """The keys of a command; those of a script call stand in it, so no node is asked for them."""
-    if args[0].upper() in {"EVAL", "EVALSHA"}:
+def _keys_in(args: tuple[Any, ...]) -> list[Any] | None:
+    """The keys of a script call or of a stream's reader; None for other commands."""
+    name = args[0].upper()
+    if name in {"EVAL", "EVALSHA"}:
         return list(args[3 : 3 + int(args[2])])
-    return ask(connection, *args)
+    if name == "XREADGROUP":
+        # After group and reader come options with numbers, STREAMS, the keys, an id for each key.
+        options = [str(str_if_bytes(word)).upper() for word in args[4:]]
+        streams = args[5 + options.index("STREAMS") :]
+        return list(streams[: len(streams) // 2])
+    return None
 
 
 def _address(node: Any) -> tuple[str, int]:

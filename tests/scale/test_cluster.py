@@ -9,8 +9,8 @@ from config.cluster import AsyncCautiousCluster, CautiousCluster, ClusterAwayErr
 from config.listening import listener
 from config.redis import OUTAGE_ERRORS
 from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard, keys
-from tests.servers import free_port, wait_for
-from tests.topologies import freeze, move_slot, thaw
+from tests.servers import free_port, redis_cluster, wait_for
+from tests.topologies import freeze, holder_of, move_slot, thaw
 
 pytestmark = pytest.mark.xdist_group("cluster with replicas")
 
@@ -149,7 +149,7 @@ def test_a_replicated_write_follows_a_slot_that_moves(cluster, client):
     assert board.increment_score("ada", 1)["score"] == 2
 
 
-def test_no_node_is_asked_which_keys_a_script_has(cluster, client):
+def test_no_node_is_asked_which_keys_a_script_or_a_reader_of_a_stream_has(cluster, client):
     def asked():
         total = 0
         for server in cluster:
@@ -163,4 +163,36 @@ def test_no_node_is_asked_which_keys_a_script_has(cluster, client):
         for number in range(3):
             pipe.execute_command("EVAL", "return ARGV[1]", 1, f"key:{{{number}}}", number)
         assert pipe.execute() == [b"0", b"1", b"2"]
+        for number in range(3):
+            # Words of the command itself, to be told from the names.
+            pipe.xgroup_create(f"log:{{{number}}}", "STREAMS", mkstream=True)
+            pipe.xreadgroup("STREAMS", "BLOCK", {f"log:{{{number}}}": ">"}, count=9, noack=True)
+        assert pipe.execute() == [True, []] * 3
     assert asked() == before
+
+
+def test_the_death_of_the_default_node_stops_no_reader_of_a_stream_elsewhere():
+    # redis-py asks its default node for keys that have no fixed place in a command, and stays with
+    # it even when it is dead and another has taken its slots.
+    with redis_cluster(primaries=3, replicas=1) as servers:
+        client = CautiousCluster(**options(servers, redis), retry=None)
+        default = client.get_default_node()
+        dead = next(server for server in servers if server.port == default.port)
+        names = [f"log:{{{number}}}" for number in range(50)]
+        name = next(one for one in names if node_of(client, one) != default)
+        client.xgroup_create(name, "readers", mkstream=True)
+        client.rpush(f"{name}:numbers", 2, 1)
+        slot = next(one for one in range(16384) if holder_of(servers, one) is dead)
+        dead.stop(kill=True)
+        wait_for(lambda: holder_of(servers, slot) is not dead)
+
+        def read():
+            pipe = client.pipeline(transaction=False)
+            return pipe.xreadgroup("readers", "ada", {name: ">"}).execute()
+
+        assert read() == [[]]
+        # With a command that needs to ask, one failure is enough to find a living node.
+        with pytest.raises(OUTAGE_ERRORS):
+            client.sort(f"{name}:numbers")
+        assert client.sort(f"{name}:numbers") == [b"1", b"2"]
+        client.close()
