@@ -247,7 +247,11 @@ class ConnectionFactory:
         key = (self.alias, address)
         if key not in self._clients:
             embedded.join_if_ours(address.url)
-            self._clients[key] = _connect(address, self.alias, redis, CautiousRetry(*_RETRIES))
+            client = _connect(address, self.alias, redis, CautiousRetry(*_RETRIES))
+            # Threads that start together all come here, and all take the first one's. No lock:
+            # while Redis is away each would wait for the failures of those before it.
+            if self._clients.setdefault(key, client) is not client:
+                client.close()
         return self._clients[key]
 
     def disconnect(self, connection: Any) -> None:

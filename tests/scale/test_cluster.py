@@ -1,5 +1,8 @@
 """Our clients on a real cluster: nothing is sent twice, nothing that is published goes unheard."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import redis
 import redis.asyncio
@@ -7,10 +10,10 @@ from redis.cluster import key_slot
 
 from config.cluster import AsyncCautiousCluster, CautiousCluster, ClusterAwayError
 from config.listening import listener
-from config.redis import OUTAGE_ERRORS
+from config.redis import OUTAGE_ERRORS, Address, ConnectionFactory
 from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard, keys
 from tests.servers import free_port, redis_cluster, wait_for
-from tests.topologies import freeze, holder_of, move_slot, thaw
+from tests.topologies import cluster_url, freeze, holder_of, move_slot, thaw
 
 pytestmark = pytest.mark.xdist_group("cluster with replicas")
 
@@ -196,3 +199,18 @@ def test_the_death_of_the_default_node_stops_no_reader_of_a_stream_elsewhere():
             client.sort(f"{name}:numbers")
         assert client.sort(f"{name}:numbers") == [b"1", b"2"]
         client.close()
+
+
+def test_threads_that_connect_at_the_same_moment_share_one_client(cluster):
+    # One of its own would learn of a failover only by its own failures.
+    url, together = cluster_url(cluster), threading.Barrier(4)
+
+    def connect(_):
+        together.wait()
+        return ConnectionFactory({"ALIAS": "data"}).connect(url)
+
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            assert len(set(threads.map(connect, range(4)))) == 1
+    finally:
+        ConnectionFactory._clients.pop(("data", Address.parse(url))).close()
