@@ -193,6 +193,10 @@ class RedisLeaderboard(Operations):
         """A player's rank, None when not on the board."""
         return self._run(self._rank_operation(user_id))
 
+    def get_offset(self, rank: int) -> int:
+        """How many entries stand before the first with this rank, at most all."""
+        return self._run(self._offset_operation(rank))
+
     def get_user_entry(self, user_id: str) -> Entry | None:
         """A player's entry, None when not on the board."""
         return self._run(self._entry_operation(user_id))
@@ -366,6 +370,9 @@ class AsyncRedisLeaderboard(Operations):
 
     async def get_rank(self, user_id: str) -> int | None:
         return await self._run(self._rank_operation(user_id))
+
+    async def get_offset(self, rank: int) -> int:
+        return await self._run(self._offset_operation(rank))
 
     async def get_user_entry(self, user_id: str) -> Entry | None:
         return await self._run(self._entry_operation(user_id))

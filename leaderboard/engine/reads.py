@@ -22,6 +22,7 @@ PAGE = script("read_page")
 PLAYERS = script("read_players")
 GROUP = script("read_group")
 DISTRIBUTION = script("read_distribution")
+RANK = script("find_rank")
 
 MOST_BINS = 1000
 
@@ -125,6 +126,10 @@ class ReadOperations(Board):
             return None
         rank: int = places[0] if self.rules.ranking == "ordinal" else columns[3]
         return rank
+
+    def _offset_operation(self, rank: int) -> Operation[int]:
+        rank = checked_count(rank, "rank", MOST_RANK)
+        return int((yield Call(RANK, self._read_keys, [self.rules.flags, rank])))
 
     def _ahead_operation(self, user_id: str) -> Operation[tuple[int, int] | None]:
         """How many have a better score, and how many there are; None for an unknown player."""

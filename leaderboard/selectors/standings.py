@@ -110,14 +110,14 @@ Question = Callable[[Operations], Generator[Any, Any, Any]]
 
 
 def _page(offset: int, count: int) -> Question:
-    return lambda view: _slice(view, view._page_operation(offset, count))
+    return lambda view: _slice(view._range_page_operation(None, None, offset, count))
 
 
 def _group(groups: Mapping[str, str], offset: int, count: int) -> Question:
     if len(groups) > 1:
         return lambda view: _in_groups(view, groups, offset, count)
     (group,) = groups.items()
-    return lambda view: _in_group(view, group, offset, count)
+    return lambda view: _slice(view._group_operation(*group, offset, count))
 
 
 def _some(player_ids: Sequence[str], groups: Mapping[str, str] | None = None) -> Question:
@@ -222,25 +222,11 @@ def _glances(boards: Sequence[Board], count: int) -> Steps[tuple[dict[str, Glanc
 
 
 def entries_before(board: Board, rank: int, *, window: str = "") -> int:
-    """How many entries stand before the first with this rank; all when nobody is so far down."""
+    """How many entries stand before the first with this rank."""
     if board.ranking != Board.Ranking.DENSE:
-        return rank - 1  # places are skipped, so that ranks count entries
-    found: int = perform(_in_season(board, lambda view: _before(view, rank), window))
+        return rank - 1  # places are skipped, so that ranks count entries; nobody need be asked
+    found: int = perform(_in_season(board, lambda view: view._offset_operation(rank), window))
     return found
-
-
-def _before(view: Operations, rank: int) -> Steps[int]:
-    """By the rank's score; with a second number several ranks have one score, and the first of
-    them is near enough to find the page."""
-    descending = view.rules.order == "desc"
-    name = "ZREVRANGE" if descending else "ZRANGE"
-    ranks = keys.ranks(view.entries_key)
-    found = yield Command(name, ranks, rank - 1, rank - 1, "WITHSCORES")
-    if not found:
-        return (yield from _size(view))
-    score = repr(float(found[0][1]))
-    bounds = (f"({score}", "+inf") if descending else ("-inf", f"({score}")
-    return int((yield Command("ZCOUNT", view.entries_key, *bounds)))
 
 
 def _player(player_id: str) -> Question:
@@ -338,20 +324,8 @@ def _updated(board: Board) -> Steps[datetime | None]:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def _slice(view: Operations, entries: Generator[Any, Any, list[Entry]]) -> Steps[Slice]:
-    size, found = yield from together([_size(view), entries])
-    return Slice(size, found)
-
-
-def _size(view: Operations) -> Steps[int]:
-    reply = yield Command("ZCARD", view.entries_key)
-    return int(reply)
-
-
-def _in_group(
-    view: Operations, group: tuple[str, str], offset: int, count: int
-) -> Generator[Any, Any, Slice]:
-    found = yield from view._group_operation(*group, offset, count)
+def _slice(entries: Generator[Any, Any, dict[str, Any]]) -> Generator[Any, Any, Slice]:
+    found = yield from entries
     return Slice(found["size"], found["entries"])
 
 

@@ -86,6 +86,12 @@ class Model:
     def rank(self, user_id):
         return self.ranks(self.rows()).get(user_id)
 
+    def offset(self, rank, number=0):
+        rows = self.rows(number)
+        if self.ranking != "dense":
+            return min(rank - 1, len(rows))
+        return sum(one < rank for one in self.ranks(rows, number).values())
+
     def group(self, name, value):
         ids = [one for one in self.rows() if self.details.get(one, {}).get(name) == value]
         among, overall = self.ranks(ids), self.ranks(self.rows())

@@ -249,9 +249,12 @@ class Boards(RuleBasedStateMachine):
             assert board.get_page(first, 2) == entries[first : first + 2]
             start = max(0, min(first - 1, size - 3))
             assert board.get_around_rank(first + 1, 3) == entries[start : start + 3]
+        for rank in {entry["rank"] for entry in entries} | {1, size + 1}:
+            assert board.get_offset(rank) == model.offset(rank)
         self.players_agree(entries)
         for number, name in enumerate(board.rules.windows, 1):
             assert board.window(name).list_all() == model.entries(number=number)
+            assert board.window(name).get_offset(2) == model.offset(2, number)
         for name in model.groups:
             for value in ("x", "xy"):
                 expected = model.group(name, value)

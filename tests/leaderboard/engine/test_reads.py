@@ -72,6 +72,18 @@ def test_ranks_hold_across_pages(many, ranking, rules):
         assert entry in board.get_around_user(entry["user_id"], 5)
         start = max(0, min(place - 2, 995))
         assert board.get_around_rank(place + 1, 5) == entries[start : start + 5]
+        assert board.get_offset(entry["rank"]) == expected.index(entry["rank"])
+    assert board.get_offset(2**53) == 1000
+
+
+def test_a_rank_that_a_tie_leaves_out_is_a_place(many):
+    board = RedisLeaderboard(many, KEY, None, ranking="competition")
+    assert board.get_offset(1) == 0  # nobody is there
+    board.submit_many(
+        [{"user_id": name, "score": score} for name, score in zip("abc", (9, 9, 5), strict=True)]
+    )
+    assert [one["rank"] for one in board.get_top(3)] == [1, 1, 3]
+    assert [board.get_offset(rank) for rank in (1, 2, 3, 4)] == [0, 1, 2, 3]
 
 
 def test_every_operation_is_one_round_trip(many):
@@ -103,6 +115,7 @@ def test_every_operation_is_one_round_trip(many):
         "get_range_page": lambda: board.get_range_page(100, 200),
         "get_entries": lambda: board.get_entries(["p100", "p200", "nobody"]),
         "get_rank": lambda: board.get_rank("p200"),
+        "get_offset": lambda: board.get_offset(100),
         "get_user_entry": lambda: board.get_user_entry("p200"),
         "get_user_metadata": lambda: board.get_user_metadata("p200"),
         "get_percentile": lambda: board.get_percentile("p200"),
@@ -147,6 +160,7 @@ async def test_the_async_twin_gives_the_same_results(backend):
                 ("get_range_page", (3, 5), {}),
                 ("get_entries", (["p47", "p48", "nobody"],), {}),
                 ("get_rank", ("p47",), {}),
+                ("get_offset", (3,), {}),
                 ("get_user_entry", ("p48",), {}),
                 ("get_user_metadata", ("p48",), {}),
                 ("get_percentile", ("p48",), {}),

@@ -41,6 +41,7 @@ WRONG = {
     "count": (lambda board: board.get_top(10_001), "too_large"),
     "count as text": (lambda board: board.get_top("x"), "not_a_number"),
     "rank 0": (lambda board: board.get_around_rank(0, 5), "too_small"),
+    "offset of rank 0": (lambda board: board.get_offset(0), "too_small"),
     "rank": (lambda board: board.get_around_rank(2**60, 5), "too_large"),
     "offset": (lambda board: board.get_page(-1, 5), "too_small"),
     "range": (lambda board: board.get_score_range(5, 4), "too_large"),
