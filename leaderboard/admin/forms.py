@@ -18,6 +18,8 @@ else:  # Django's own class takes no parameter when it runs
 
 
 class BoardForm(BoardModelForm):
+    """Model and fields are the admin's to say: `BoardAdmin.fieldsets` chooses them."""
+
     windows = forms.MultipleChoiceField(
         label=_("Windows"),
         choices=Board.Window.choices,
@@ -40,10 +42,6 @@ class BoardForm(BoardModelForm):
         super().__init__(*args, **values)
         if self.instance._state.adding:
             self.initial["groups"] = list(Board.Group.values)
-
-    class Meta:
-        model = Board
-        exclude: list[str] = []  # noqa: DJ006: the admin's fieldsets choose
 
 
 class ModerationForm(forms.Form):
