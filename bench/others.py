@@ -39,7 +39,14 @@ def _python(kind: str) -> str:
     if not stamp.is_file() or stamp.read_text() != wanted:
         print("Installing the other libraries (once) …", file=sys.stderr)
         venv.create(directory, with_pip=True, clear=True)
-        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "-r", str(requirements)], check=True)
+        _quietly([str(python), "-m", "pip", "install", "-r", str(requirements)])
         stamp.write_text(wanted)
     return str(python)
+
+
+def _quietly(command: list[str]) -> None:
+    """What pip says about this machine is no part of a report; it is shown only when it fails."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        print(done.stdout, file=sys.stderr)
+        done.check_returncode()

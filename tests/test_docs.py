@@ -30,6 +30,14 @@ def test_every_command_exists(page):
     assert set(re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE)) - targets == set()
 
 
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_no_output_was_pasted_in_by_accident(page):
+    text = page.read_text()
+    assert "file:///" not in text
+    headings = re.findall(r"^## .*", text.lower(), re.MULTILINE)
+    assert sorted(headings) == sorted(set(headings))
+
+
 def test_the_example_environment_names_every_variable_that_is_read():
     read = set()
     for path in (ROOT / "config").rglob("*.py"):
