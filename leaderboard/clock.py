@@ -13,8 +13,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from config.locks import LockTakenError
-from config.redis import get_redis
-from leaderboard import keys, nearby, pointer, rebuild
+from leaderboard import nearby, pointer, rebuild
 from leaderboard.models import Board, ScoreEvent, Season
 from leaderboard.pointer import CLOSED, PAUSED, Pointer
 from leaderboard.services import moderation, seasons
@@ -32,7 +31,7 @@ class Clock:
 
     def tick(self) -> None:
         boards = list(Board.objects.all())
-        for board, at in zip(boards, read_all(boards), strict=True):
+        for board, at in zip(boards, pointer.read_all(boards), strict=True):
             try:
                 self.look_at(board, at)
             except LockTakenError:
@@ -77,14 +76,6 @@ class Clock:
         with seasons.season_lock(board, wait=0):
             if pointer.read(board) == at:
                 rebuild.rebuild_board(board)
-
-
-def read_all(boards: list[Board]) -> list[Pointer | None]:
-    """The pointers of all boards in one round trip."""
-    pipe = get_redis().pipeline(transaction=False)
-    for board in boards:
-        pipe.hmget(keys.season_pointer(board.key), *pointer.FIELDS)
-    return [pointer.parse(values) for values in pipe.execute()]
 
 
 def archive_waiting() -> int:

@@ -68,6 +68,16 @@ EVENT_FIELDS = (
     "idempotency_key",
     "data",
 )
+PLAYER_FIELDS = (
+    "id",
+    "display_name",
+    "country",
+    "team",
+    "avatar",
+    "bio",
+    "privacy",
+    "created_at",
+)
 
 # Changes that a player makes.
 PLAYED = frozenset({"score", "details"})
@@ -291,21 +301,7 @@ def store_batch(board: Board, events: Sequence[Event]) -> None:
                 players[player_id] = (player_id, name, "", "", "", "", "shown", now)
     with transaction.atomic():
         insert_rows(ScoreEvent, EVENT_FIELDS, rows, skip_known=True)
-        insert_rows(
-            Player,
-            (
-                "id",
-                "display_name",
-                "country",
-                "team",
-                "avatar",
-                "bio",
-                "privacy",
-                "created_at",
-            ),
-            players.values(),
-            skip_known=True,
-        )
+        insert_rows(Player, PLAYER_FIELDS, players.values(), skip_known=True)
 
 
 def lag(board: Board) -> int:

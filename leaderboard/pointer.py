@@ -92,6 +92,14 @@ async def aread(board: Board) -> Pointer | None:
     return parse(await get_async_redis().hmget(keys.season_pointer(board.key), *FIELDS))
 
 
+def read_all(boards: Sequence[Board]) -> list[Pointer | None]:
+    """The pointers of these boards in one round trip."""
+    pipe = get_redis().pipeline(transaction=False)
+    for board in boards:
+        pipe.hmget(keys.season_pointer(board.key), *FIELDS)
+    return [parse(values) for values in pipe.execute()]
+
+
 def read_ended(board: Board) -> list[Ended]:
     """Seasons that wait for their archive, oldest first."""
     waiting = get_redis().hgetall(keys.ended_seasons(board.key))

@@ -103,6 +103,7 @@ class BoardStandings:
             "score": presentation.score_text(board, entry["score"]) if entry else "",
             "restrictions": _restrictions(board).filter(player_id=player_id),
             "form": form,
+            "button": _("Do it"),
         }
         return TemplateResponse(request, "admin/leaderboard/board/moderate.html", context)
 

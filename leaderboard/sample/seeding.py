@@ -22,7 +22,7 @@ from config.redis import get_redis
 from leaderboard import keys, pointer
 from leaderboard.archive import FIELDS as STANDING_FIELDS
 from leaderboard.bulk import insert_rows, large_cache, storable_json, storable_time
-from leaderboard.consumer import EVENT_FIELDS
+from leaderboard.consumer import EVENT_FIELDS, PLAYER_FIELDS
 from leaderboard.engine import RedisLeaderboard
 from leaderboard.engine.windows import period_at
 from leaderboard.models import Board, FinalStanding, Player, ScoreEvent, Season
@@ -40,17 +40,6 @@ from leaderboard.services.seasons import season_name
 MOST_OTHERS = 1000
 # Beyond this many players, each has played once in the running season.
 MOST_WITH_HISTORY = 5000
-
-PLAYER_FIELDS = (
-    "id",
-    "display_name",
-    "country",
-    "team",
-    "avatar",
-    "bio",
-    "privacy",
-    "created_at",
-)
 
 Step = Callable[[int], None]
 

@@ -30,10 +30,8 @@ def board_facts(boards: Sequence[Board]) -> dict[int, BoardFacts]:
 
 
 def _asked(boards: Sequence[Board]) -> dict[int, BoardFacts]:
+    pointers = pointer.read_all(boards)
     pipe = get_redis().pipeline(transaction=False)
-    for board in boards:
-        pipe.hmget(keys.season_pointer(board.key), *pointer.FIELDS)
-    pointers = [pointer.parse(values) for values in pipe.execute()]
     for board, at in zip(boards, pointers, strict=True):
         entries = keys.season_entries(board.key, at.number if at else 0)
         pipe.zcard(entries)

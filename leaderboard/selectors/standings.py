@@ -17,7 +17,7 @@ from leaderboard import keys, notices
 from leaderboard.engine.board import Operations
 from leaderboard.engine.values import MOST_ID_BYTES
 from leaderboard.models import Board
-from leaderboard.pointer import Pointer
+from leaderboard.pointer import FIELDS, Pointer, parse
 from sessions_app import presence, visits
 from sessions_app.calls import Batch, Call, Command, Steps, aperform, perform
 
@@ -302,12 +302,7 @@ def _operations(key: str, season: int, rules: tuple[tuple[str, Any], ...]) -> Op
 
 
 def _pointer(board: Board) -> Steps[Pointer | None]:
-    fields = ("number", "state", "opens", "closes")
-    reply = yield Command("HMGET", keys.season_pointer(board.key), *fields)
-    number, state, opens, closes = ((value or b"").decode() for value in reply)
-    if not number:
-        return None
-    return Pointer(int(number), state, int(opens or 0), int(closes) if closes else None)
+    return parse((yield Command("HMGET", keys.season_pointer(board.key), *FIELDS)))
 
 
 def _sequence(board: Board) -> Steps[int]:
