@@ -1,11 +1,12 @@
 """A real server, a real Redis, a real Chromium.
 
-One server for all of these tests; what they change on its board, they change on players of their
-own. Every page that a test opens must leave the browser's console without an error.
+One server for all of these tests; each finds the board as it was prepared, whatever the others did
+before it. Every page that a test opens must leave the browser's console without an error.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from leaderboard import RedisLeaderboard
 from tests.browser.prepare import PASSWORD
 from tests.browser.server import Server
 
@@ -94,7 +96,32 @@ class Person:
 
 
 @pytest.fixture
-def person(browser: Any, server: Server) -> Iterator[Callable[..., Person]]:
+def _leaves_nothing_behind(server: Server) -> Iterator[None]:
+    """After the test the server runs and its board is as before, by writes that it hears of: Redis
+    put back behind its back would be older than what it remembers."""
+    with contextlib.closing(server.redis.client()) as client:
+        board = server.engine(client)
+        before = _entries(board)
+        yield
+        if server.process is None:
+            server.start()
+        after = _entries(board)
+        changed = [one for one in before | after if before.get(one) != after.get(one)]
+        for user_id in changed:
+            board.delete_user(user_id)
+            if user_id in before:
+                score, details = before[user_id]
+                board.upsert_user(user_id, score, details)
+
+
+def _entries(board: RedisLeaderboard) -> dict[str, tuple[float, dict[str, str]]]:
+    return {one["user_id"]: (one["score"], one["metadata"]) for one in board.list_all()}
+
+
+@pytest.fixture
+def person(
+    browser: Any, server: Server, _leaves_nothing_behind: None
+) -> Iterator[Callable[..., Person]]:
     people: list[Person] = []
 
     def make(username: str | None = None, **options: Any) -> Person:

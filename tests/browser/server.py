@@ -93,11 +93,11 @@ class Server:
             self.process.wait(timeout=20)
             self.process = None
 
-    def engine(self, slug: str = "arena") -> RedisLeaderboard:
+    def engine(self, client: Any = None) -> RedisLeaderboard:
         """The board as a game server writes to it."""
         return RedisLeaderboard(
-            self.redis.client(),
-            keys.base(slug),
+            client or self.redis.client(),
+            keys.base("arena"),
             None,
             season=1,
             ties="earliest",
