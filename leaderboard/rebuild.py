@@ -28,6 +28,7 @@ from leaderboard.errors import ServiceError
 from leaderboard.models import Board, Player, ScoreEvent, Season
 from leaderboard.pointer import CLOSED, OPEN, PAUSED, Pointer, moment
 from leaderboard.replay import Ranking, Replay
+from leaderboard.retelling import Keys, Told, in_order
 
 logger = logging.getLogger("rostrum.rebuild")
 
@@ -204,6 +205,7 @@ class Build:
         self.sequence = 0
         self._season = 0  # of the last event played
         self._late = 0  # events played of those after `whole`
+        self._keys = Keys()
         self._touched: set[str] = set()
         self._structural = False
         self.ranking = Ranking(board.order, board.ties, board.ranking, board.subscore_order or None)
@@ -216,11 +218,10 @@ class Build:
         self._touched, self._structural = set(), False
         events = self._needed(self.sequence)
         total = events.count() if progress else 0
-        rows = events.order_by("sequence").values_list(
-            "sequence", "season", "op", "player_id", "operator", "value", "at", "data"
-        )
-        for count, row in enumerate(rows.iterator(chunk_size=PORTION), 1):
-            self._play(*row)
+        rows = events.order_by("sequence").values_list(*Told._fields)
+        told = map(Told._make, rows.iterator(chunk_size=PORTION))
+        for count, event in enumerate(in_order(told), 1):
+            self._play(event)
             if progress and count % PORTION == 0:
                 progress(count, total)
 
@@ -249,27 +250,19 @@ class Build:
             Q(season=self.at.number) | Q(at__gte=since)
         )
 
-    def _play(
-        self,
-        sequence: int,
-        season: int,
-        op: str,
-        player_id: str,
-        operator: str,
-        value: float | None,
-        at: int,
-        data: dict[str, Any] | None,
-    ) -> None:
-        self.sequence, self._season = sequence, season
-        self._late += sequence > self.whole
-        data = data or {}
-        here = season == self.at.number
-        sets = [self.season] if here else []
-        sets += [self.windows[key][1] for key in self._periods(at) if key in self.windows]
+    def _play(self, event: Told) -> None:
+        op, player_id, at = event.op, event.player_id, event.at
+        self.sequence, self._season = max(self.sequence, event.sequence), event.season
+        self._late += event.sequence > self.whole
+        data = event.data or {}
+        here = event.season == self.at.number
         if op == "score":
-            assert value is not None
-            for one in sets:
-                one.score(player_id, operator, value, data.get("given_subscore"), at, sequence)
+            assert event.value is not None
+            sets = [self.season] if here else []
+            sets += [self.windows[key][1] for key in self._periods(at) if key in self.windows]
+            given = event.operator, event.value, data.get("given_subscore"), at, event.sequence
+            for one in sets if not self._keys.repeats(event) else ():
+                one.score(player_id, *given)
             self._touched.add(player_id)
         elif op == "remove":
             for one in self._all():

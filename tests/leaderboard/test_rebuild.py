@@ -342,3 +342,44 @@ def test_open_pages_hear_of_a_rebuild():
             return message and json.loads(message["data"])["op"] == "reset"
 
         wait_for(heard)
+
+
+def lost_with_the_primary(board, event, **differently):
+    """The log knows an event that the new primary never had, whose number it gives again."""
+    event.pk = None
+    milliseconds, _, number = event.stream_id.partition("-")
+    event.stream_id = f"{int(milliseconds) - 5000}-{number}"
+    event.at -= 5_000_000
+    for name, value in differently.items():
+        setattr(event, name, value)
+    event.save(force_insert=True)
+
+
+def test_a_score_sent_again_after_a_failover_counts_once():
+    board = open_board(operator="sum", windows=["all"])
+    submit(board, "ada", 3, idempotency_key="first")
+    submit(board, "ada", 4, idempotency_key="second")
+    rebuild.drain(board, 5)
+    for event in ScoreEvent.objects.filter(board=board, op="score"):
+        lost_with_the_primary(board, event)
+    # Another player's key, and one used again after more than a day, are other scores.
+    event = ScoreEvent.objects.filter(board=board, idempotency_key="first").first()
+    lost_with_the_primary(board, event, player_id="bob", stream_id="2-0")
+    lost_with_the_primary(board, event, at=event.at - 86_400_000_000, stream_id="1-0")
+    again(board)
+    for view in (board.engine(), board.engine().window("all")):
+        assert view.get_user_entry("ada")["score"] == 7.0
+        assert view.get_user_entry("bob")["score"] == 6.0
+
+
+def test_what_a_failover_lost_comes_before_what_took_its_number():
+    board = open_board(operator="set")
+    for score in (1, 2, 3):
+        submit(board, "ada", score)
+    rebuild.drain(board, 5)
+    events = list(ScoreEvent.objects.filter(board=board, op="score").order_by("sequence"))
+    for event, value in zip(events, (10, 20, 30), strict=True):
+        lost_with_the_primary(board, event, value=value, score=value)
+    again(board)
+    assert board.engine().get_user_entry("ada")["score"] == 3.0
+    assert submit(board, "bob", 1).sequence > events[-1].sequence
