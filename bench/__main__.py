@@ -8,12 +8,10 @@ from pathlib import Path
 
 from bench.harness import Report
 
-NOT_A_BENCHMARK = {"__init__", "__main__", "bare", "harness", "load", "others", "plots", "settings"}
-
 
 def main(names: list[str]) -> int:
-    known = sorted(path.stem for path in Path(__file__).parent.glob("*.py"))
-    known = [name for name in known if name not in NOT_A_BENCHMARK]
+    files = Path(__file__).parent.glob("*.py")
+    known = sorted(file.stem for file in files if "\ndef run(report" in file.read_text())
     unknown = sorted(set(names) - set(known))
     if unknown:
         print(f"Unknown: {', '.join(unknown)}. There are: {', '.join(known)}.", file=sys.stderr)
