@@ -72,6 +72,8 @@ def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 
 @api.exception_handler(HttpError)
 def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    if isinstance(error.__cause__, ApiError):  # what the parser said, behind Ninja's words
+        return refused(request, error.__cause__)
     return refused(request, ApiError(error.status_code, "bad_request", str(error)))
 
 

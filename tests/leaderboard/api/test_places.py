@@ -50,6 +50,22 @@ def test_those_within_the_radius_nearest_or_best_first(api, placed):
     assert 20 < entry["distance"] < 30
 
 
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b'{"lat": 1, "lon"', 400, "malformed_json"),
+        (b'{"lat": NaN, "lon": 1}', 400, "malformed_json"),
+        (b'{"lat": 1e400, "lon": 1}', 422, "invalid_value"),
+        (b'{"lat": 1, "lat": 2, "lon": 1}', 422, "duplicate_field"),
+        (b'{"lat": 91, "lon": 1}', 422, "invalid_value"),
+    ],
+)
+def test_what_is_wrong_with_a_body_is_told(api, placed, body, status, code):
+    answer = api.call("PUT", "boards/cup/players/ada/location", body=body)
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert "Cannot parse" not in answer.json()["detail"]
+
+
 def test_a_place_is_rounded_and_can_be_taken_back(api, placed):
     body = {"lat": 48.123456, "lon": 11.987654}
     answer = api.call("PUT", "boards/cup/players/ada/location", json=body)
