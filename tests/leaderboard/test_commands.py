@@ -262,6 +262,17 @@ def test_a_simulation_moves_the_board(board):
     assert pointer.read(board).is_open
 
 
+def test_a_try_out_far_above_does_not_draw_the_sample_players_after_it(db):
+    engine = (board := open_board("neon-drift", submitters="demo")).engine()
+    for number in range(40):
+        submit(board, f"player-{number}", 200_000 + 1_000 * number)
+    submit(board, "try-out", 9_000_000)
+    run("simulate", "--rate", "1000", "--count", "60", "--seed", "1")
+    first, second = engine.get_top(2)
+    assert first["user_id"] == "try-out"
+    assert second["score"] < 2_000_000
+
+
 def test_a_demo_in_the_background_plays_only_on_boards_that_are_watched(board):
     Board.objects.update(submitters="demo")
     other = open_board("quiet", submitters="demo")

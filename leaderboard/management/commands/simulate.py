@@ -105,6 +105,8 @@ class Players:
         self.newcomers = people(100_000, chance.randrange(2**32))
         scores = [entry["score"] for entry in entries] or [0.0, 100.0]
         self.low, self.high = min(scores), max(scores)
+        # How far one score leads at most; a few at the very top may be out of all proportion.
+        self.reach = abs(scores[len(scores) // 8] - scores[-1])
         self.draw = next((one.draw for one in CATALOGUE if one.slug == board.slug), None)
 
     def submit(self) -> None:
@@ -133,6 +135,8 @@ class Players:
             return None
         own_score = around[own]["score"]
         target = around[self.chance.randrange(own)]["score"]
+        if abs(target - own_score) > self.reach:
+            return None  # somebody's try-out far above: a leap there would end the contest
         passed = target + (target - own_score) * self.chance.uniform(0.01, 0.1)
         whole = all(row["score"].is_integer() for row in around)
         passed = float(round(passed)) if whole else round(passed, 3)
