@@ -48,6 +48,8 @@ def _invalid(message: str, prefix: str) -> ApiError:
         code, path, reason = "unknown_field", _join(path, found["name"]), "This field is unknown"
     elif found := _MISSING.match(reason):
         code, path, reason = "missing_field", _join(path, found["name"]), "This field is missing"
+    elif reason.startswith("Invalid enum value"):  # only an operator is one of several words
+        reason += "; expected 'set', 'best' or 'sum'"
     path = _INDEX.sub(r".\1", path).strip(".")
     return ApiError(422, code, f"{reason}.", field=_join(prefix, path) or None)
 
