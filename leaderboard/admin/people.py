@@ -132,12 +132,12 @@ class RestrictionAdmin(RestrictionModelAdmin):
 class SeasonAdmin(SeasonModelAdmin):
     """Names can be changed, and a plan taken back; the rest is history."""
 
-    list_display = ["board", "number", "name", "state", "from_day", "to_day", "entries"]
+    list_display = ["board", "number", "name", "state", "from_day", "to_day", "players"]
     list_filter = ["state", "board"]
     list_display_links = ["number", "name"]
     search_fields = ["name", "board__name", "board__slug"]
-    fields = ["board", "number", "name", "state", "opens", "closes", "closed_at", "entries"]
-    readonly_fields = ["board", "number", "state", "opens", "closes", "closed_at", "entries"]
+    fields = ["board", "number", "name", "state", "opens", "closes", "closed_at", "players"]
+    readonly_fields = ["board", "number", "state", "opens", "closes", "closed_at", "players"]
 
     @admin.display(description=_("opens"), ordering="opens")
     def from_day(self, season: Season) -> str:
@@ -146,6 +146,11 @@ class SeasonAdmin(SeasonModelAdmin):
     @admin.display(description=_("closes"), ordering="closes")
     def to_day(self, season: Season) -> str:
         return _day(season, season.closes)
+
+    @admin.display(description=_("players"), ordering="entries")
+    def players(self, season: Season) -> str:
+        """Those in the final standings; a season that has none yet has no number."""
+        return f"{season.entries}" if season.state == Season.State.CLOSED else "-"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Season]:
         return super().get_queryset(request).select_related("board")

@@ -95,6 +95,7 @@ def test_a_season_is_listed_by_the_boards_own_clock(admin_of_all):
     assert board.name in page
     assert "02/01/2026" in page
     assert "03/01/2026" in page
+    assert '<td class="field-players">-</td>' in page  # no final standings yet
 
 
 @pytest.mark.parametrize(
