@@ -1,4 +1,4 @@
-#!/usr/bin/env python
+#!/usr/bin/env python3
 """Rostrum's command line."""
 
 import os
@@ -13,6 +13,13 @@ def main() -> None:
         from django.core.management import execute_from_command_line
 
         execute_from_command_line(sys.argv)
+    except ModuleNotFoundError as error:
+        if error.name != "django":
+            raise
+        sys.exit(
+            "rostrum: Django is not installed for this Python. `make install` puts the packages "
+            "into .venv; then run .venv/bin/python manage.py …"
+        )
     except ConfigurationError as error:
         # A wrong setting is the operator's to mend: one line, not a traceback.
         sys.exit(f"rostrum: {error}")

@@ -27,6 +27,15 @@ def manage(*arguments, var, **environment):
     )
 
 
+def test_without_the_packages_the_command_line_says_what_to_do():
+    bare = [sys.executable, "-S", "manage.py", "check"]  # -S: no site-packages
+    found = subprocess.run(bare, cwd=ROOT, capture_output=True, text=True)
+    assert found.returncode == 1
+    assert found.stderr.startswith("rostrum: Django is not installed")
+    assert "make install" in found.stderr
+    assert "Traceback" not in found.stderr
+
+
 @pytest.mark.parametrize(
     ("environment", "line"),
     [
