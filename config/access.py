@@ -1,12 +1,15 @@
-"""Around every request: an id, a line in the log, a bound on the body."""
+"""Around every request: an id, a line in the log, a bound on the body, and always an answer."""
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 import re
 import time
 from typing import Any
+
+from config.problems import CONTENT_TYPE, problem_body
 
 logger = logging.getLogger("rostrum.access")
 
@@ -43,6 +46,8 @@ class AccessLog:
 
         try:
             await self.application(scope, receive, send_with_id)
+            if not status:
+                await _tell_incomplete(send_with_id)
         finally:
             path = scope["path"]
             if logger.isEnabledFor(logging.INFO) and not (path in _QUIET and status == 200):
@@ -54,6 +59,20 @@ class AccessLog:
                     "id": scope["rostrum.request_id"],
                 }
                 logger.info("", extra=fields)
+
+
+async def _tell_incomplete(send: Any) -> None:
+    """Nobody answers a request that ended in the middle of its body. Whoever has only stopped
+    sending still listens, and would get the server's own 500."""
+    detail = "The request ended before its body was complete. Nothing was changed; send it again."
+    body = json.dumps(problem_body(400, "incomplete_body", detail)).encode()
+    headers = [
+        (b"content-type", CONTENT_TYPE.encode()),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": 400, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
 def _request_id(headers: Any) -> bytes:

@@ -1,5 +1,6 @@
 """`manage.py serve` as a newcomer runs it: real processes, an embedded server, a fresh folder."""
 
+import http.client
 import json
 import os
 import signal
@@ -99,10 +100,25 @@ def test_it_starts_serves_and_stops_with_an_open_connection(start):
     status, body = rostrum.get("/readyz")
     assert (status, json.loads(body)["status"]) == (200, "ok")
     assert rostrum.get("/")[0] == 200
+    for path in ("/api/v1/boards/arcade/scores", "/api/v1/boards/arcade/entries/among"):
+        assert cut_short(rostrum.port, path) == (400, "incomplete_body")
     stream = open_stream(rostrum.port)
     errors = rostrum.end()
     assert rostrum.process.returncode == 0, errors
     stream.close()
+
+
+def cut_short(port, path):
+    """What a client is told that stops in the middle of its body, and still listens."""
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(
+            f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\n".encode()
+            + b'{"player": "ada", "sc'
+        )
+        client.shutdown(socket.SHUT_WR)
+        answer = http.client.HTTPResponse(client)
+        answer.begin()
+        return answer.status, json.loads(answer.read())["code"]
 
 
 def open_stream(port):
