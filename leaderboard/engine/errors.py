@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from leaderboard.engine.rules import Rules
 
 
 class LeaderboardError(ValueError):
@@ -46,17 +50,33 @@ class RowsRefusedError(LeaderboardError):
 
 # What a script may say of one row: the message and the argument at fault.
 _REFUSALS = {
-    "score_too_low": ("The score is below the lowest that this board accepts.", "score"),
-    "score_too_high": ("The score is above the highest that this board accepts.", "score"),
-    "step_too_large": ("The score changes by more than this board accepts at once.", "score"),
+    "score_too_low": ("The score is below {lowest}, the lowest that this board accepts.", "score"),
+    "score_too_high": (
+        "The score is above {highest}, the highest that this board accepts.",
+        "score",
+    ),
+    "step_too_large": (
+        "The score changes by more than {largest_step}, the most that this board accepts at once.",
+        "score",
+    ),
     "score_overflow": ("The sum is too large for a number.", "score"),
     "too_many_details": ("A player can have at most 32 details.", "metadata"),
     "details_too_large": ("A player's details can take at most 4096 bytes.", "metadata"),
     "unknown_player": ("This player is not on the board.", "user_id"),
 }
 
+_BOUNDS = ("lowest", "highest", "largest_step")
 
-def refusal(code: str) -> LeaderboardError:
-    """The error for a code that a script gave."""
+
+def refusal(code: str, rules: Rules) -> LeaderboardError:
+    """The error for a code that a script gave, on a board with these rules."""
     message, field = _REFUSALS[code]
-    return LeaderboardError(message, code=code, field=field)
+    bounds = {name: _short(getattr(rules, name)) for name in _BOUNDS}
+    return LeaderboardError(message.format(**bounds), code=code, field=field)
+
+
+def _short(number: float | None) -> str:
+    """Whole numbers without a point, as people write them."""
+    if number is None:
+        return ""
+    return str(int(number)) if float(number).is_integer() else repr(number)

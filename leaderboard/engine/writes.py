@@ -119,7 +119,7 @@ class WriteOperations(Board):
                 if answer.__class__ is list:
                     results[number] = self._result(user_id, answer, sent if details else None)
                 else:
-                    results[number] = refusal(text(answer))
+                    results[number] = refusal(text(answer), self.rules)
         return results
 
     def _row(
@@ -179,14 +179,14 @@ class WriteOperations(Board):
     def _explain(self, reply: Any) -> None:
         """Why nothing was written: raises, unless only the windows have moved."""
         if not isinstance(reply, list):
-            raise refusal(text(reply))
+            raise refusal(text(reply), self.rules)
         status = text(reply[0])
         if status == "season":
             number = None if reply[1] is None else int(reply[1])
             raise SeasonMovedError(number, text(reply[2]))
         if status == "refused":
             pairs = zip(reply[1::2], reply[2::2], strict=True)
-            _refuse_any({int(number): refusal(text(code)) for number, code in pairs})
+            _refuse_any({int(number): refusal(text(code), self.rules) for number, code in pairs})
         self._learn_time(int(reply[1]))
 
     def _result(self, user_id: str, answer: list[Any], row: list[Any] | None) -> Result:

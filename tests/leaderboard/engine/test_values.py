@@ -124,6 +124,17 @@ def test_it_refuses_a_score_outside_the_bounds(client, submit, code):
     assert board.get_user_entry("player")["score"] == 5.0
 
 
+@pytest.mark.parametrize(
+    ("score", "bound"), [(-1, "below 0,"), (10_000_001, "above 10000000,"), (8, "more than 2.5,")]
+)
+def test_a_refusal_names_the_bound(client, score, bound):
+    rules = {"lowest": 0, "highest": 10_000_000, "largest_step": 2.5}
+    board = RedisLeaderboard(client, KEY, None, **rules)
+    board.upsert_user("player", 5)
+    with pytest.raises(LeaderboardError, match=bound):
+        board.upsert_user("player", score)
+
+
 def test_a_sum_that_no_number_can_hold_is_refused(client):
     for rules in ({}, {"ties": "earliest"}):
         board = RedisLeaderboard(client, KEY + str(len(rules)), None, **rules)
