@@ -58,7 +58,7 @@ screenshots: .venv/dev.stamp ## take pictures of every page into docs/screenshot
 messages: .venv/dev.stamp ## gather texts for translation and compile them (Debian: gettext)
 	$(BIN)/python manage.py makemessages -l de -l es -l fr --no-obsolete --no-location --no-wrap \
 		--ignore=.venv --ignore=tests --ignore=bench --ignore=var
-	$(BIN)/python manage.py compilemessages --ignore=.venv
+	$(BIN)/python manage.py compilemessages --ignore=.venv --ignore=var
 
 clean: ## remove .venv and caches; the data under var/ stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -39,6 +40,13 @@ class ApiKeyForm(KeyForm):
         if not values.get("all_boards") and not values.get("boards"):
             self.add_error("boards", _("Choose the boards, or every board."))
         return values
+
+    def clean_expires_at(self) -> datetime | None:
+        """An old key that is over may be looked at and saved as it is."""
+        moment: datetime | None = self.cleaned_data["expires_at"]
+        if moment and moment <= timezone.now() and "expires_at" in self.changed_data:
+            raise forms.ValidationError(_("Choose a moment in the future."), code="past")
+        return moment
 
 
 @admin.register(ApiKey)

@@ -50,6 +50,20 @@ def test_a_key_needs_boards_or_all_of_them(client, staff):
     assert list(ApiKey.objects.get().boards.all()) == [board]
 
 
+def test_a_key_cannot_be_made_for_the_past(client, staff):
+    past = {"expires_at_0": "2020-01-01", "expires_at_1": "00:00"}
+    assert "in the future" in add(client, **past).content.decode()
+    assert not ApiKey.objects.exists()
+    # One that is over meanwhile can still be renamed.
+    moment = timezone.now().replace(microsecond=0) - timedelta(days=1)
+    key, _ = ApiKey.make("Server", ["read"], all_boards=True, expires_at=moment)
+    form = {"name": "Old", "scopes": ["read"], "all_boards": "on", "rate": ""}
+    local = timezone.localtime(moment)
+    form |= {"expires_at_0": f"{local:%Y-%m-%d}", "expires_at_1": f"{local:%H:%M:%S}"}
+    client.post(reverse("admin:leaderboard_apikey_change", args=[key.pk]), form)
+    assert ApiKey.objects.get().name == "Old"
+
+
 def test_a_change_keeps_the_key(client, staff):
     key, _ = ApiKey.make("Server", ["read"], all_boards=True)
     form = {"name": "Bot", "scopes": ["read"], "all_boards": "on", "rate": ""}
