@@ -31,7 +31,7 @@ test-faults: .venv/dev.stamp ## kill, stop and cut off real processes under load
 	$(BIN)/python -m pytest -m faults $(or $(ARGS),tests/faults)
 
 fuzz: .venv/dev.stamp ## throw random requests at every form, query and API operation (10 minutes)
-	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-200} $(BIN)/python -m pytest -n $(WORKERS) --timeout 1200 \
+	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} $(BIN)/python -m pytest -n $(WORKERS) --timeout 1200 \
 		tests/leaderboard/api/test_schemathesis.py tests/security/test_fuzz.py $(ARGS)
 
 install: .venv/run.stamp ## make .venv with the pinned packages, nothing else
