@@ -38,6 +38,18 @@ class SignUpForm(BaseUserCreationForm):  # type: ignore[type-arg]
             raise ValidationError(_("This name is taken."))
         return username
 
+    def validate_password_for_user(self, user: Any, *_names: str) -> None:
+        """What is wrong with the password stands under it, not under its repetition."""
+        super().validate_password_for_user(user, "password1")  # type: ignore[misc]  # unknown to stubs
+
+    def full_clean(self) -> None:
+        """Whoever has to mend something begins there."""
+        super().full_clean()
+        wrong = [name for name in self.fields if name in self.errors]
+        if wrong:
+            self.fields["username"].widget.attrs.pop("autofocus", None)
+            self.fields[wrong[0]].widget.attrs["autofocus"] = True
+
 
 class AccountForm(forms.ModelForm):  # type: ignore[type-arg]
     """Who opens an unlocked laptop must not be able to take over the account by its address."""

@@ -84,6 +84,14 @@ def test_a_weak_password_is_refused(client):
     assert not User.objects.exists()
 
 
+def test_a_weak_password_is_explained_where_it_was_typed(client):
+    form = {"username": "bob", "password1": "12345678", "password2": "12345678"}
+    shown = client.post("/accounts/signup/", form).context["form"]
+    assert list(shown.errors) == ["password1"]
+    assert "autofocus" in str(shown["password1"])
+    assert "autofocus" not in str(shown["username"])
+
+
 # Signing in.
 
 
