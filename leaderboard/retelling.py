@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
-KEY_LIFE = 86_400 * 1_000_000  # microseconds in which a key counts once, as in `row_tell.lua`
+KEY_LIFE = 86_400 * 1_000_000  # microseconds in which a key counts once, as in `writing.lua`
 
 
 class Told(NamedTuple):
