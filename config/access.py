@@ -1,4 +1,4 @@
-"""Around every request: an id, a line in the log, a bound on the body, and always an answer."""
+"""Around every request: an id, a line in the log, a body within bounds."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ logger = logging.getLogger("rostrum.access")
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
 BODY_TOO_LARGE = "rostrum.body_too_large"
+BODY_INCOMPLETE = "rostrum.body_incomplete"
 # Probes come every few seconds and say nothing when they succeed.
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 
@@ -46,7 +47,7 @@ class AccessLog:
 
         try:
             await self.application(scope, receive, send_with_id)
-            if not status:
+            if not status and scope.get(BODY_INCOMPLETE):  # nobody goes on with half a body
                 await _tell_incomplete(send_with_id)
         finally:
             path = scope["path"]
@@ -61,20 +62,6 @@ class AccessLog:
                 logger.info("", extra=fields)
 
 
-async def _tell_incomplete(send: Any) -> None:
-    """Nobody answers a request that ended in the middle of its body. Whoever has only stopped
-    sending still listens, and would get the server's own 500."""
-    detail = "The request ended before its body was complete. Nothing was changed; send it again."
-    body = json.dumps(problem_body(400, "incomplete_body", detail)).encode()
-    headers = [
-        (b"content-type", CONTENT_TYPE.encode()),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-    ]
-    await send({"type": "http.response.start", "status": 400, "headers": headers})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
-
-
 def _request_id(headers: Any) -> bytes:
     for name, value in headers:
         if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
@@ -87,7 +74,8 @@ class BodyLimit:
     """ASGI middleware: a body over `largest` bytes never reaches the disk.
 
     Django would take all of it before anybody can refuse it. Here it is cut off, and the request
-    goes on with an empty body and a mark, so that the refusal has the product's look.
+    goes on with an empty body and a mark, so that the refusal has the product's look. A body that
+    ends in the middle gets a mark too.
     """
 
     def __init__(self, application: Any, largest: int) -> None:
@@ -102,10 +90,10 @@ class BodyLimit:
                         scope[BODY_TOO_LARGE] = True
                     break
         received = 0
-        cut_off = False
+        cut_off, more = False, True
 
         async def receive_bounded() -> Any:
-            nonlocal received, cut_off
+            nonlocal received, cut_off, more
             while cut_off:  # what still comes is thrown away; only the client's leaving counts
                 message = await receive()
                 if message["type"] != "http.request":
@@ -113,6 +101,9 @@ class BodyLimit:
             if not scope.get(BODY_TOO_LARGE):
                 message = await receive()
                 received += len(message.get("body", b""))
+                if more and message["type"] == "http.disconnect":
+                    scope[BODY_INCOMPLETE] = True
+                more = message.get("more_body", False)
                 if received <= self.largest:
                     return message
                 scope[BODY_TOO_LARGE] = True
@@ -120,3 +111,16 @@ class BodyLimit:
             return {"type": "http.request", "body": b"", "more_body": False}
 
         await self.application(scope, receive_bounded, send)
+
+
+async def _tell_incomplete(send: Any) -> None:
+    """For whoever has only stopped sending and still listens; the server would say 500."""
+    detail = "The request ended before its body was complete. Nothing was changed; send it again."
+    body = json.dumps(problem_body(400, "incomplete_body", detail)).encode()
+    headers = [
+        (b"content-type", CONTENT_TYPE.encode()),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": 400, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

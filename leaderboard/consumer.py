@@ -28,6 +28,7 @@ from config.redis import get_redis
 from leaderboard import keys, overtaking
 from leaderboard.bulk import insert_rows, storable, storable_json, storable_time
 from leaderboard.models import Board, Player, ScoreEvent
+from leaderboard.retelling import stream_order
 
 logger = logging.getLogger("rostrum.log")
 
@@ -181,7 +182,7 @@ class Consumer:
         while batches := list(self.read([board], claiming=True)):
             for _, events in batches:
                 self.handle(board, events)
-            if _order(events[-1].stream_id) >= _order(until):
+            if stream_order(events[-1].stream_id) >= stream_order(until):
                 return
 
     def read(self, boards: Sequence[Board], claiming: bool) -> Iterator[tuple[Board, list[Event]]]:
@@ -328,7 +329,9 @@ def lags(boards: Sequence[Board]) -> dict[str, int]:
                 if group["name"] not in (GROUP, GROUP.encode()):
                     continue
                 unread = group["lag"] if group["lag"] is not None else waiting
-                if _order(group["last-delivered-id"]) >= _order(stream["last-generated-id"]):
+                if stream_order(group["last-delivered-id"]) >= stream_order(
+                    stream["last-generated-id"]
+                ):
                     unread = 0
                 waiting = int(unread) + int(group["pending"])
         found[board.slug] = waiting
@@ -353,17 +356,11 @@ def is_stored(board: Board, stream_id: str) -> bool:
     for group in client.xinfo_groups(stream):
         if group["name"] in (GROUP, GROUP.encode()):
             # Asked in this order: what is delivered later waits behind.
-            if _order(group["last-delivered-id"]) < _order(stream_id):
+            if stream_order(group["last-delivered-id"]) < stream_order(stream_id):
                 return False
             oldest = client.xpending(stream, GROUP)["min"]
-            return oldest is None or _order(oldest) > _order(stream_id)
+            return oldest is None or stream_order(oldest) > stream_order(stream_id)
     return False
-
-
-def _order(stream_id: str | bytes) -> tuple[int, int]:
-    text = stream_id.decode() if isinstance(stream_id, bytes) else stream_id
-    milliseconds, number = text.split("-")
-    return int(milliseconds), int(number)
 
 
 def trim_stored(board: Board) -> int:

@@ -23,6 +23,7 @@ from leaderboard import keys
 from leaderboard.models import Board, FinalStanding, Player, Season
 from leaderboard.pointer import moment
 from leaderboard.presentation import number_text, season_text
+from leaderboard.retelling import stream_order
 from sessions_app.calls import Call, Steps, perform
 
 KEPT = 30 * 24 * 3600
@@ -104,7 +105,7 @@ def latest(player_id: str, count: int = 100) -> list[Notice]:
     client = get_redis()
     player = _digest(player_id)
     read = (client.get(keys.notices_read(player)) or b"0-0").decode()
-    return list(_notices(client.xrevrange(keys.notices(player), count=count), _order(read)))
+    return list(_notices(client.xrevrange(keys.notices(player), count=count), stream_order(read)))
 
 
 def unread_count(player_id: str) -> int:
@@ -158,18 +159,13 @@ def _notices(entries: Iterable[Any], read: tuple[int, int]) -> Iterable[Notice]:
         data = msgspec.json.decode(fields[b"notice"])
         yield Notice(
             id=stream_id,
-            at=moment(_order(stream_id)[0] * 1000),
+            at=moment(stream_order(stream_id)[0] * 1000),
             kind=data.pop("kind"),
             board_slug=data.pop("board"),
             board_name=data.pop("name"),
             data=data,
-            unread=_order(stream_id) > read,
+            unread=stream_order(stream_id) > read,
         )
-
-
-def _order(stream_id: str) -> tuple[int, int]:
-    milliseconds, _, number = stream_id.partition("-")
-    return int(milliseconds), int(number or 0)
 
 
 def _digest(player_id: str) -> str:

@@ -251,18 +251,14 @@ class Build:
         )
 
     def _play(self, event: Told) -> None:
-        op, player_id, at = event.op, event.player_id, event.at
+        op, player_id = event.op, event.player_id
         self.sequence, self._season = max(self.sequence, event.sequence), event.season
         self._late += event.sequence > self.whole
         data = event.data or {}
         here = event.season == self.at.number
         if op == "score":
-            assert event.value is not None
-            sets = [self.season] if here else []
-            sets += [self.windows[key][1] for key in self._periods(at) if key in self.windows]
-            given = event.operator, event.value, data.get("given_subscore"), at, event.sequence
-            for one in sets if not self._keys.repeats(event) else ():
-                one.score(player_id, *given)
+            if not self._keys.repeats(event):
+                self._score(event)
             self._touched.add(player_id)
         elif op == "remove":
             for one in self._all():
@@ -282,6 +278,16 @@ class Build:
             self._structural = True
         if data.get("details"):
             self.details.setdefault(player_id, {}).update(data["details"])
+
+    def _score(self, event: Told) -> None:
+        assert event.value is not None
+        second = (event.data or {}).get("given_subscore")
+        given = event.operator, event.value, second, event.at, event.sequence
+        if event.season == self.at.number:
+            self.season.score(event.player_id, *given)
+        for key in self._periods(event.at):
+            if key in self.windows:
+                self.windows[key][1].score(event.player_id, *given)
 
     def _periods(self, at: int) -> Iterator[tuple[str, str]]:
         for name in self.board.windows:

@@ -15,6 +15,13 @@ from typing import Any, NamedTuple
 KEY_LIFE = 86_400 * 1_000_000  # microseconds in which a key counts once, as in `writing.lua`
 
 
+def stream_order(stream_id: str | bytes) -> tuple[int, int]:
+    """Ids of a stream as numbers, which sort as the stream does."""
+    text = stream_id.decode() if isinstance(stream_id, bytes) else stream_id
+    milliseconds, _, number = text.partition("-")
+    return int(milliseconds), int(number or 0)
+
+
 class Told(NamedTuple):
     """What there is to know of one event, by its columns."""
 
@@ -48,8 +55,7 @@ def in_order(rows: Iterable[Told]) -> Iterator[Told]:
 
 
 def _place(row: Told) -> tuple[int, int]:
-    milliseconds, _, number = row.stream_id.partition("-")
-    return int(milliseconds), int(number)
+    return stream_order(row.stream_id)
 
 
 class Keys:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from leaderboard.api.errors import ApiError
+from leaderboard.engine.rules import OPERATORS
 
 T = TypeVar("T")
 
@@ -49,7 +50,7 @@ def _invalid(message: str, prefix: str) -> ApiError:
     elif found := _MISSING.match(reason):
         code, path, reason = "missing_field", _join(path, found["name"]), "This field is missing"
     elif reason.startswith("Invalid enum value"):  # only an operator is one of several words
-        reason += "; expected 'set', 'best' or 'sum'"
+        reason += f"; choose one of {', '.join(OPERATORS)}"
     path = _INDEX.sub(r".\1", path).strip(".")
     return ApiError(422, code, f"{reason}.", field=_join(prefix, path) or None)
 

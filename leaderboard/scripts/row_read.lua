@@ -9,19 +9,7 @@
 --        old, old_sub, score, subscore; user, details, covered, same, old_values
 local id, value = ARGV[at], tonumber(ARGV[at + 1])
 local operator, count, first, given_sub, key, source = read_row(at)
-local once = false
-if key ~= '' then
-  once = base .. ':once:' .. #id .. ':' .. id .. ':' .. key
-  local answer = call('GET', once)
-  if answer then
-    -- Also a write: WAIT after a repeated submission then speaks of the first one too.
-    call('EXPIRE', once, DAY)
-    answer = cmsgpack.unpack(answer)
-    answer[1] = 1
-    return answer
-  end
-end
-
+-- include row_once
 local out = (run and run.hidden[place] or call('SISMEMBER', base .. ':hidden', id)) == 1
 local stands = false
 for number = 2, last do
@@ -45,17 +33,8 @@ for number = 2, last do
     end
   end
 end
-local user = base .. ':user:' .. id
-local details, covered, same, old_values = false, true, true, nil
-if groups then old_values = group_values(id) end
-if count > 0 or wants_details then
-  details, covered, same = merged_details(user, first, count)
-  if not details then return covered end
-  if covered and once then
-    -- Kept for a replay, whose caller may give other details.
-    details, covered = {unpack(ARGV, first, first + 2 * count - 1)}, false
-  end
-end
+local old_values = groups and group_values(id)
+-- include row_details
 local stored = found[2]
 local previous, member = false, id
 local old, old_sub, score, subscore = nil, 0, nil, nil

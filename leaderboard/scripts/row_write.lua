@@ -42,11 +42,11 @@ for number = 2, last do
     local is_indexed = indexed and not out
     if is_indexed and stored then unindex(number, id, old_prefix, old_text, old_values) end
     if run and not out then
-      local list, at = added[number], #added[number]
-      list[at + 1], list[at + 2] = new_text, new_member
+      local list, size = added[number], #added[number]
+      list[size + 1], list[size + 2] = new_text, new_member
       if stamped then
         list = noted[number]
-        list[at + 1], list[at + 2] = id, prefix .. new_text
+        list[size + 1], list[size + 2] = id, prefix .. new_text
       end
       if stored and old_prefix ~= prefix then
         list = removed[number]

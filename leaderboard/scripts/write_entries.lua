@@ -19,14 +19,14 @@ local function begin(at, place, pending)
   end
   -- include row_write
   return nil, {
-    at, id, operator, given_sub or false, key, source, once, out, details, covered, subscore,
-    previous, text, member, previous_rank, changed, entered, sequence, news,
+    at, id, operator, given_sub or false, key, source, once, details, covered, subscore, previous,
+    text, member, previous_rank, changed, entered, sequence, news,
   }
 end
 
 local function finish(row)
-  local at, id, operator, given_sub, key, source, once, out, details, covered, subscore, previous,
-    text, member, previous_rank, changed, entered, sequence, news = unpack(row, 1, 19)
+  local at, id, operator, given_sub, key, source, once, details, covered, subscore, previous, text,
+    member, previous_rank, changed, entered, sequence, news = unpack(row, 1, 18)
   -- include row_tell
   return answer
 end

@@ -12,7 +12,8 @@
 --         nil, previous score or nil, changed (0/1), sequence or nil, subscore or nil, details or
 --         nil when they are as given, ids trimmed or nil
 -- include writing
-local at, run, place, pending, added, noted, removed = 3
+local at = 3
+local run, place, pending, added, noted, removed -- only many rows have these
 -- include row_read
 -- include row_write
 -- include row_tell

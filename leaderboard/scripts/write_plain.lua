@@ -14,6 +14,7 @@ local call = redis.call
 local base, entries = KEYS[1], KEYS[2]
 local order, _, _, _, _, _, mode, wants_details = string.byte(ARGV[1], 1, 8)
 local desc, limit = order == 100, tonumber(string.sub(ARGV[1], 9))
+wants_details = wants_details == 49
 local RANK = desc and 'ZREVRANK' or 'ZRANK'
 local DAY, MOST_TRIMMED = 86400, 10000
 
@@ -30,31 +31,12 @@ end
 
 local function write(at)
   local id, text = ARGV[at], ARGV[at + 1]
-  local operator, count, first, _, once = read_row(at)
-  if once ~= '' then
-    once = base .. ':once:' .. #id .. ':' .. id .. ':' .. once
-    local answer = call('GET', once)
-    if answer then
-      -- Also a write: WAIT after a repeated submission then speaks of the first one too.
-      call('EXPIRE', once, DAY)
-      answer = cmsgpack.unpack(answer)
-      answer[1] = 1
-      return answer
-    end
-  end
+  local operator, count, first, _, key = read_row(at)
+  -- include row_once
   local hidden = call('SISMEMBER', base .. ':hidden', id) == 1
   local target = hidden and entries .. ':aside' or entries
   local old = call('ZSCORE', target, id)
-  local user = base .. ':user:' .. id
-  local details, covered, same = false, true, true
-  if count > 0 or wants_details == 49 then
-    details, covered, same = merged_details(user, first, count)
-    if not details then return covered end
-    if covered and once ~= '' then
-      -- Kept for a replay, whose caller may give other details.
-      details, covered = {unpack(ARGV, first, first + 2 * count - 1)}, false
-    end
-  end
+  -- include row_details
 
   local changed = true
   if operator == DETAILS then
@@ -83,9 +65,9 @@ local function write(at)
   end
   local answer = {
     0, rank, text, previous_rank, old, changed and 1 or 0, false, false,
-    not covered and wants_details == 49 and details, trimmed,
+    wants_details and not covered and details, trimmed,
   }
-  if once ~= '' then call('SET', once, cmsgpack.pack(answer), 'EX', DAY) end
+  if once then call('SET', once, cmsgpack.pack(answer), 'EX', DAY) end
   return answer
 end
 

@@ -286,7 +286,7 @@ def test_a_bad_body_is_refused_and_writes_nothing(api, board, body):
 def test_an_unknown_operator_is_told_which_there_are(api, board):
     body = {"player": "ada", "score": 1, "operator": "max"}
     detail = api.post("boards/cup/scores", body).json()["detail"]
-    assert detail == "Invalid enum value 'max'; expected 'set', 'best' or 'sum'."
+    assert detail == "Invalid enum value 'max'; choose one of set, best, sum."
 
 
 @pytest.mark.parametrize("lines", [False, True])
