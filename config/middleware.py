@@ -11,7 +11,7 @@ from django.utils import translation
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext
 
-from config.access import BODY_TOO_LARGE
+from config.access import BODY_TOO_LARGE, NO_ROOM
 from config.outages import OUTAGES, explained
 from config.views import error_response, not_found, service_unavailable
 
@@ -54,6 +54,14 @@ class ErrorPageMiddleware(MiddlewareMixin):
                 413,
                 "body_too_large",
                 gettext("That is more than Rostrum takes in one request."),
+            )
+        if getattr(request, "scope", {}).get(NO_ROOM):
+            return error_response(
+                request,
+                503,
+                "busy",
+                gettext("Too many large forms are on their way. Try again in a moment."),
+                Retry_After="1",
             )
         if "\0" in request.path_info:  # no name has one, and PostgreSQL fails on it
             return not_found(request)

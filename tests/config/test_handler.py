@@ -1,15 +1,19 @@
 """Django behind our ASGI handler: every kind of view, on few threads."""
 
 import asyncio
+import io
 import threading
 
 import pytest
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import FileResponse, HttpResponse, StreamingHttpResponse
 from django.urls import path
 
-from config.handler import THREADS, ThreadedASGIHandler
+from config import sending
+from config.handler import CLIENT, DOWNLOADS, PER_CLIENT, THREADS, ThreadedASGIHandler
+from config.streams import streamed
 from tests.asgi import ask
 
+JSON = [(b"accept", b"application/json")]  # errors need none of the product's pages then
 seen_threads = set()
 at_once = 0
 most_at_once = 0
@@ -55,7 +59,40 @@ def fail(request):
     raise RuntimeError("a bug")
 
 
+generated = []
+
+
+def endless(request):
+    def pieces():
+        for number in range(1_000_000):
+            generated.append(number)
+            yield "x" * 1000
+        raise AssertionError("nobody reads this far")
+
+    return streamed(request, pieces(), "text/csv", "all.csv")
+
+
+def large_file(request):
+    return FileResponse(io.BytesIO(b"x" * 1_000_000))
+
+
+def small_file(request):
+    return FileResponse(io.BytesIO(b"small"))
+
+
+waiting = threading.Event()
+
+
+def wait(request):
+    waiting.wait(60)
+    return HttpResponse("waited")
+
+
 urlpatterns = [
+    path("wait", wait),
+    path("endless", endless),
+    path("large-file", large_file),
+    path("small-file", small_file),
     path("", plain),
     path("coroutine", coroutine),
     path("stream", stream),
@@ -141,3 +178,113 @@ async def test_slow_readers_keep_nobody_out(handler):
     assert (await asyncio.wait_for(ask(handler), 60)).status == 200
     reading.set()
     assert {answer.status for answer in await asyncio.gather(*readers)} == {200}
+
+
+def stalled(handler, reading, client=None):
+    """The handler for clients that take the head and then read nothing until `reading` is set."""
+
+    async def application(scope, receive, send):
+        async def send_slowly(message):
+            if message["type"] == "http.response.body":
+                await reading.wait()
+            await send(message)
+
+        await handler(scope | ({CLIENT: client} if client else {}), receive, send_slowly)
+
+    return application
+
+
+@pytest.mark.parametrize("path", ["/large-file", "/small-file"])
+async def test_a_file_arrives_whole(handler, path):
+    answer = await ask(handler, path)
+    assert answer.body == (b"x" * 1_000_000 if "large" in path else b"small")
+    assert answer.complete
+
+
+async def test_readers_of_files_keep_nobody_out(handler):
+    reading = asyncio.Event()
+    slow = stalled(handler, reading)
+    readers = [asyncio.create_task(ask(slow, "/large-file")) for _ in range(THREADS * 2)]
+    assert (await asyncio.wait_for(ask(handler), 60)).status == 200
+    reading.set()
+    assert {len(answer.body) for answer in await asyncio.gather(*readers)} == {1_000_000}
+
+
+@pytest.mark.parametrize("path", ["/large-file", "/endless", "/"])
+async def test_a_reader_who_takes_nothing_is_dropped(handler, monkeypatch, path):
+    monkeypatch.setattr(sending, "STALLED", 0.05)
+    answer = await ask(stalled(handler, asyncio.Event()), path)
+    assert (answer.status, answer.body) == (200, b"")
+    assert (await ask(handler)).status == 200
+
+
+async def test_one_address_does_not_take_every_place(handler):
+    waiting.clear()
+    busy = [asyncio.create_task(ask(handler, "/wait")) for _ in range(THREADS * 2)]
+
+    async def from_elsewhere(scope, receive, send):
+        await handler(scope | {CLIENT: "203.0.113.1"}, receive, send)
+
+    try:
+        assert (await asyncio.wait_for(ask(from_elsewhere), 60)).status == 200
+        assert THREADS - handler._places._value <= PER_CLIENT
+    finally:
+        waiting.set()
+    assert {answer.body for answer in await asyncio.gather(*busy)} == {b"waited"}
+
+
+async def test_a_download_stops_when_its_reader_leaves(handler):
+    generated.clear()
+    left = asyncio.Event()
+    received = 0
+
+    async def leave_early(scope, receive, send):
+        begun = False
+
+        async def receive_end():
+            nonlocal begun
+            if not begun:
+                begun = True
+                return {"type": "http.request", "body": b"", "more_body": False}
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        async def count(message):
+            nonlocal received
+            received += len(message.get("body", b""))
+            left.set()
+            await asyncio.sleep(0)
+
+        await handler(scope, receive_end, count)
+
+    with pytest.raises(IndexError):  # nothing was sent to the helper itself
+        await ask(leave_early, "/endless")
+    assert received < 200_000
+    assert len(generated) < 200
+
+
+async def test_downloads_have_few_places_of_their_own(handler):
+    reading = asyncio.Event()
+    readers = [
+        asyncio.create_task(ask(stalled(handler, reading, f"203.0.113.{n}"), "/endless"))
+        for n in range(DOWNLOADS)
+    ]
+    while not handler._downloads.locked():  # noqa: ASYNC110 a semaphore has no event
+        await asyncio.sleep(0.01)
+    refused = await ask(handler, "/endless", headers=JSON)
+    assert refused.status == 503
+    assert refused.header(b"retry-after") == b"5"
+    assert (await ask(handler)).status == 200
+    for reader in readers:
+        reader.cancel()
+    await asyncio.gather(*readers, return_exceptions=True)
+
+
+async def test_large_forms_are_refused(handler, settings):
+    settings.MIDDLEWARE = ["config.middleware.ErrorPageMiddleware"]
+    handler = ThreadedASGIHandler()
+    body = [b"x" * 1_000_000] * 3
+    assert (await ask(handler, "/echo", method="POST", body=body, headers=JSON)).status == 413
+    handler._room.taken = handler._room.size + 1
+    assert (await ask(handler, "/echo", method="POST", body=body[:2], headers=JSON)).status == 503
+    assert (await ask(handler, "/echo", method="POST", body=[b"abc", b"d"])).status == 200

@@ -1,0 +1,59 @@
+"""Request bodies: within a bounded time and a bounded memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Bodies up to this size are always taken: a flood of large ones must not keep a score out.
+SMALL = 64 * 1024
+
+
+class BodyTooLargeError(Exception):
+    """The body is longer than this address takes."""
+
+
+class ClientGoneError(Exception):
+    """The client left, or took too long, before it had sent everything."""
+
+
+class NoRoomError(Exception):
+    """The process holds as many bytes of bodies as it may; the client can try again."""
+
+
+class Room:
+    """The bytes of unfinished bodies that a process holds at once, for one kind of caller."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.taken = 0
+
+    async def read(self, receive: Any, largest: int) -> bytes:
+        """The whole body. Raises one of the errors above."""
+        message = await receive()
+        if message["type"] != "http.request":
+            raise ClientGoneError
+        piece: bytes = message.get("body", b"")
+        if not message.get("more_body"):
+            if len(piece) > largest:
+                raise BodyTooLargeError
+            return piece
+        parts, length = [piece], len(piece)
+        self.taken += length
+        try:
+            while message.get("more_body"):
+                if length > largest:
+                    raise BodyTooLargeError
+                if length > SMALL and self.taken > self.size:
+                    raise NoRoomError
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise ClientGoneError
+                piece = message.get("body", b"")
+                parts.append(piece)
+                length += len(piece)
+                self.taken += len(piece)
+            if length > largest:
+                raise BodyTooLargeError
+            return b"".join(parts)
+        finally:
+            self.taken -= length

@@ -1,0 +1,31 @@
+"""Password hashes that cannot exhaust the machine."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from django.contrib.auth.hashers import Argon2PasswordHasher
+
+# A hash is pure work on one core: more at once finish no sooner and only hold more memory. The
+# processes share the cores.
+AT_ONCE = max(1, (os.cpu_count() or 1) // max(1, int(os.environ.get("ROSTRUM_PROCESSES") or 1)))
+_places = threading.BoundedSemaphore(AT_ONCE)
+
+
+class BoundedArgon2PasswordHasher(Argon2PasswordHasher):
+    """Argon2id by OWASP's second choice: 19 MiB, two passes, one lane. Whoever comes while every
+    core is busy waits in line. Older, larger hashes still verify, and become these at a sign-in.
+    """
+
+    time_cost = 2
+    memory_cost = 19 * 1024
+    parallelism = 1
+
+    def encode(self, password: str, salt: str) -> str:
+        with _places:
+            return super().encode(password, salt)
+
+    def verify(self, password: str, encoded: str) -> bool:
+        with _places:
+            return super().verify(password, encoded)

@@ -1,0 +1,48 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import argon2
+from django.contrib.auth.hashers import Argon2PasswordHasher, check_password, identify_hasher
+
+from config import hashers
+from config.hashers import AT_ONCE, BoundedArgon2PasswordHasher
+from config.settings import PASSWORD_HASHERS
+
+
+def test_new_passwords_use_owasps_second_choice():
+    assert PASSWORD_HASHERS[0] == "config.hashers.BoundedArgon2PasswordHasher"
+    encoded = BoundedArgon2PasswordHasher().encode("correct horse", "somesalt12")
+    assert "$m=19456,t=2,p=1$" in encoded
+
+
+def test_an_older_hash_still_opens_and_is_made_anew(settings):
+    settings.PASSWORD_HASHERS = PASSWORD_HASHERS
+    older = Argon2PasswordHasher().encode("correct horse", "somesalt12")
+    made = []
+    assert check_password("correct horse", older, made.append)
+    assert made == ["correct horse"]
+    assert not check_password("wrong", older)
+    assert isinstance(identify_hasher(older), BoundedArgon2PasswordHasher)
+
+
+def test_no_more_hashes_run_at_once_than_there_are_cores(monkeypatch):
+    counting, running, most = threading.Lock(), 0, 0
+    real = argon2.low_level.hash_secret
+
+    def counted(*args, **kwargs):
+        nonlocal running, most
+        with counting:
+            running += 1
+            most = max(most, running)
+        try:
+            return real(*args, **kwargs)
+        finally:
+            with counting:
+                running -= 1
+
+    monkeypatch.setattr(argon2.low_level, "hash_secret", counted)
+    hasher = hashers.BoundedArgon2PasswordHasher()
+    with ThreadPoolExecutor(30) as pool:
+        encoded = list(pool.map(lambda n: hasher.encode("correct horse", f"salt{n:08}"), range(30)))
+    assert len(set(encoded)) == 30
+    assert 1 <= most <= AT_ONCE
