@@ -31,6 +31,8 @@ from redis.retry import Retry
 
 from config.errors import ConfigurationError
 
+# A snapshot after an hour with any change, and after five minutes with a thousand.
+SAVE_POINTS = "3600 1 300 1000"
 START_TIMEOUT = 60.0  # a large append-only file takes its time to load
 # A unix socket's address holds about 104 bytes; deeper folders get one under the temporary folder.
 _LONGEST_SOCKET_PATH = 100
@@ -97,6 +99,15 @@ def join(directory: Path) -> None:
             os.close(users)
             raise
         _joined[directory] = users
+
+
+def revive() -> None:
+    """Start the servers again that this process uses and that have died. Costs a look at a lock."""
+    with _joining:
+        for directory in _joined:
+            with _opened(directory / "start.lock", fcntl.LOCK_EX):
+                if not _keeper_alive(directory):
+                    _start_keeper(directory)
 
 
 def leave(directory: Path) -> None:
@@ -180,6 +191,7 @@ def keep(directory: Path, binary: str) -> None:
         server_pid = _start_server(directory, path, binary)
     try:
         _wait_until_ready(client, server_pid)
+        client.config_set("appendonly", "yes")  # unless it is on already, writes the file now
     except TimeoutError as error:
         _stop(server_pid)
         os.close(keeper_lock)
@@ -203,17 +215,17 @@ def _answering_pid(client: redis.Redis) -> int | None:
 
 def _start_server(directory: Path, path: Path, binary: str) -> int:
     path.unlink(missing_ok=True)
-    # Durable by default: fsync each second, rewrite when the file has doubled. No snapshot on
-    # top, because the append-only file starts with one.
+    # Durable by default: fsync each second, rewrite when the file has doubled. The snapshots beside
+    # it are one small file to copy away.
     options = {
         "port": "0",
         "unixsocket": str(path),
         "unixsocketperm": "600",
         "dir": str(directory),
         "logfile": str(directory / "redis.log"),
-        "appendonly": "yes",
+        "appendonly": "no" if _is_snapshot_alone(directory) else "yes",
         "appendfsync": "everysec",
-        "save": "",
+        "save": SAVE_POINTS,
         "daemonize": "no",
         "maxmemory-policy": "noeviction",
         "stop-writes-on-bgsave-error": "no",
@@ -227,6 +239,13 @@ def _start_server(directory: Path, path: Path, binary: str) -> int:
         preexec_fn=_die_with_parent,
     )
     return server.pid
+
+
+def _is_snapshot_alone(directory: Path) -> bool:
+    """Somebody restores a snapshot. With `appendonly yes` the server would ignore it."""
+    # Written last: a folder without it is of a server that died while it made one.
+    log = directory / "appendonlydir" / "appendonly.aof.manifest"
+    return (directory / "dump.rdb").exists() and not log.exists()
 
 
 def _die_with_parent() -> None:

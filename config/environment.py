@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 import environ
@@ -122,6 +123,29 @@ def database(name: str, default_path: Path) -> dict[str, Any]:
         f"{name} is not valid: expected postgres://user:password@host:5432/name "
         "or sqlite:///path/to/file."
     )
+
+
+def site_url(name: str, default: str) -> str:
+    """Where this site is reached: scheme, host and port, without a path."""
+
+    def parse(raw: str) -> str:
+        parts = urlsplit(raw)
+        # `port` raises a ValueError itself when it is not a number.
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:
+            raise ValueError(raw)
+        if parts.username or parts.path.strip("/") or parts.query or parts.fragment:
+            raise ValueError(raw)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    return _read(name, default, "an address such as https://scores.example.com", parse)
+
+
+def private_folder(path: Path) -> Path:
+    """The folder, made when missing, that only its owner may enter, whatever the umask."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.stat().st_uid == os.getuid():
+        path.chmod(0o700)
+    return path
 
 
 def local_secret(path: Path) -> str:

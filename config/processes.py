@@ -8,8 +8,11 @@ that a busy child could miss.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import math
 import os
+import select
 import signal
 import threading
 import time
@@ -40,6 +43,51 @@ class FileLock:
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
+
+
+class Wakeup:
+    """An event that a signal handler may set. `threading.Event` is none: its `set` takes a lock,
+    which the interrupted thread may hold. Here `set` writes a byte to a pipe.
+
+    Python runs handlers in the main thread, between two of its steps. A signal that comes just
+    before a system call, or that the kernel gives to another thread, interrupts nothing, so `wait`
+    looks up every `ROUND` seconds.
+    """
+
+    ROUND = 0.25
+
+    def __init__(self) -> None:
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._reader, False)
+        os.set_blocking(self._writer, False)
+
+    def set(self) -> None:
+        with contextlib.suppress(BlockingIOError):  # a full pipe wakes as well
+            os.write(self._writer, b"\0")
+
+    def is_set(self) -> bool:
+        return self.wait(0)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Whether it is set, at the latest after `timeout` seconds."""
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        waiting = select.poll()
+        waiting.register(self._reader, select.POLLIN)
+        while True:
+            left = max(0.0, deadline - time.monotonic())
+            if waiting.poll(min(self.ROUND, left) * 1000):
+                return True
+            if left <= self.ROUND:
+                return False
+
+    def clear(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while os.read(self._reader, 4096):
+                pass
+
+    def __del__(self) -> None:
+        os.close(self._reader)
+        os.close(self._writer)
 
 
 def when_parent_stops(stop: Callable[[], object]) -> None:

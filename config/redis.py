@@ -6,7 +6,7 @@ Four connections, each with a name that CLIENT LIST shows:
 |------------|----------------------------------|----------------|
 | `data`     | boards, sessions, presence, …    | 5 s            |
 | `limits`   | rate limits, which must not wait | 0.08 s         |
-| `blocking` | XREADGROUP BLOCK in the worker   | for ever       |
+| `blocking` | XREADGROUP BLOCK in the worker   | 6 s            |
 | `default`  | Django's cache, kept apart       | 1 s            |
 
 Connecting may take 1 s, or as long as an answer where that is less. A command is sent again only
@@ -43,7 +43,7 @@ CONNECT_TIMEOUT = 1.0
 ANSWER_TIMEOUT: dict[str, float | None] = {
     "data": 5.0,
     "limits": 0.08,  # with a retried connect on top still under a tenth of a second
-    "blocking": None,
+    "blocking": 6.0,  # a second of waiting, and what any answer may take
     "default": 1.0,
 }
 # Per process and alias. The web server's threads and the event loop share a handful;

@@ -18,7 +18,7 @@ _INCLUDE = re.compile(r"^ *-- include (\w+)$", re.MULTILINE)
 
 
 # What the slow log's hashes mean: each script of this process by its hash.
-names: dict[str, str] = {}
+known: dict[str, Script] = {}
 
 
 class Script:
@@ -35,7 +35,7 @@ class Script:
         self.name = name
         self.text = text
         self.sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
-        names[self.sha] = name
+        known[self.sha] = self
 
     def __repr__(self) -> str:
         return f"<Script {self.name}>"
@@ -51,6 +51,16 @@ class Script:
             return await client.execute_command("EVALSHA", self.sha, len(keys), *keys, *args)
         except NoScriptError:
             return await client.execute_command("EVAL", self.text, len(keys), *keys, *args)
+
+
+def name_of(beginning: str) -> str | None:
+    """The script with this hash or this beginning of its text; the slow log cuts long texts."""
+    if beginning in known:
+        return known[beginning].name
+    for script in known.values():
+        if beginning and script.text.startswith(beginning):
+            return script.name
+    return None
 
 
 @cache

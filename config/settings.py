@@ -19,7 +19,10 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 environment.read_file(BASE_DIR / ".env")
 
-VAR_DIR = Path(environment.text("VAR_DIR") or BASE_DIR / "var").resolve()
+# Holds password hashes, sessions and logs.
+VAR_DIR = environment.private_folder(
+    Path(environment.text("VAR_DIR") or BASE_DIR / "var").resolve()
+)
 
 DEBUG = environment.boolean("DEBUG", default=False)
 PRODUCTION = bool(environment.text("DEBUG")) and not DEBUG
@@ -39,6 +42,16 @@ if not ALLOWED_HOSTS:
     raise ConfigurationError(
         "ALLOWED_HOSTS is required when DEBUG is off: expected names such as scores.example.com."
     )
+# Links in mail lead here. Never to the host that a request names: whoever asks for somebody else's
+# new password chooses that.
+SITE_URL = environment.site_url("SITE_URL", "" if PRODUCTION else "http://127.0.0.1:8000")
+if not SITE_URL:
+    if ALLOWED_HOSTS[0].startswith(("*", ".")):
+        raise ConfigurationError(
+            "SITE_URL is required when ALLOWED_HOSTS begins with a pattern: expected an address "
+            "such as https://scores.example.com."
+        )
+    SITE_URL = f"https://{ALLOWED_HOSTS[0]}"
 CSRF_FAILURE_VIEW = "config.views.csrf_failure"
 CSRF_TRUSTED_ORIGINS = environment.words("CSRF_TRUSTED_ORIGINS", [])
 
@@ -126,7 +139,9 @@ RATE_LIMITS = {
     # Guessing one account's password from many places, and many accounts' from one.
     "login_account": "100/hour by username, sliding log, closed on failure",
     "login_address": "30/minute and 300/hour by ip, sliding log, closed on failure",
-    "signup": "30/hour by ip, sliding log, closed on failure",
+    # One browser signs up a few people at most; a school joins from one address.
+    "signup": "20/hour by ip+sessions_app.visitors.device, sliding log, closed on failure",
+    "signup_address": "200/hour and 1000/day by ip, sliding log, closed on failure",
     # Each one sends a mail.
     "password_reset": "10/hour by ip+email, sliding log, closed on failure",
     "password_reset_account": "20/hour by email, sliding log, closed on failure",
@@ -139,6 +154,10 @@ RATE_LIMITS = {
     "live_stream": (
         "1000 at once for 10 minutes by ip, exempt network 127.0.0.0/8, exempt network ::1/128"
     ),
+    # Streams of the API with players of their own: nobody else shares what is read for them.
+    "live_players": "5 at once for 10 minutes by api_key",
+    # Whole tables as a file. Each keeps a thread busy until it is read.
+    "export": "20/minute and 2 at once for 10 minutes by user",
     "console": "10/second by user, token bucket, burst 60",
     # What every other page has.
     "page": "50/second by ip, token bucket, burst 300",
@@ -182,7 +201,7 @@ WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ("png", "woff", "woff2", "map")
 
 AUTHENTICATION_BACKENDS = ["leaderboard.accounts.AccountBackend"]
 PASSWORD_HASHERS = [
-    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "config.hashers.BoundedArgon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 AUTH_PASSWORD_VALIDATORS = [

@@ -143,6 +143,10 @@ def redis_server(binary: str | Path | None = None, **options: str) -> Iterator[R
         server.remove()
 
 
+# Options of a cluster that replaces a dead primary within seconds.
+FAILOVER = {"cluster-node-timeout": "2000"}
+
+
 @contextlib.contextmanager
 def redis_cluster(
     primaries: int = 3, replicas: int = 0, ports: Sequence[int] = (), **options: str
@@ -154,7 +158,9 @@ def redis_cluster(
                 "cluster-enabled": "yes",
                 # By default the port plus 10000, which may be taken.
                 "cluster-port": str(free_port()),
-                "cluster-node-timeout": "2000",
+                # A pause of a busy machine must not look like a death; a test that kills a node
+                # and waits for its replica sets `FAILOVER`.
+                "cluster-node-timeout": "30000",
                 "repl-diskless-sync-delay": "0",
             }
             | options

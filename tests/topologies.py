@@ -125,7 +125,7 @@ def cluster_url(servers: Sequence[RedisServer]) -> str:
 
 
 def holder_of(servers: Sequence[RedisServer], slot: int) -> RedisServer:
-    """The primary that holds a slot, as the living agree."""
+    """The primary that holds a slot, as the first living node knows it."""
     for server in servers:
         if server.process is not None:
             with server.client(decode_responses=True) as client:
@@ -133,6 +133,22 @@ def holder_of(servers: Sequence[RedisServer], slot: int) -> RedisServer:
                     if int(first) <= slot <= int(last):
                         return next(one for one in servers if one.port == int(primary[1]))
     raise AssertionError(f"Nobody holds slot {slot}.")
+
+
+def has_replaced(servers: Sequence[RedisServer], dead: RedisServer) -> bool:
+    """Whether every living node says that the cluster is whole, and that without the dead one.
+
+    Nodes learn of a failover one after the other; those that have not yet still refuse calls.
+    """
+    for server in servers:
+        if server is dead:
+            continue
+        with server.client(decode_responses=True) as client:
+            slots = client.execute_command("CLUSTER", "SLOTS")
+            state = client.execute_command("CLUSTER INFO")["cluster_state"]
+        if state != "ok" or dead.port in {int(primary[1]) for _, _, primary, *_ in slots}:
+            return False
+    return True
 
 
 def move_slot(servers: Sequence[RedisServer], slot: int, *, to: RedisServer) -> None:

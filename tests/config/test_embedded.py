@@ -121,6 +121,26 @@ def test_a_killed_server_is_started_again_by_the_next_user(tmp_path):
     other.leave()
 
 
+@pytest.mark.parametrize("kept", ["dump.rdb", "appendonlydir"])
+def test_either_kind_of_persistence_brings_the_data_back(tmp_path, kept):
+    user = User(tmp_path)
+    client(tmp_path).set("score", 42)
+    assert client(tmp_path).config_get("save")["save"] == embedded.SAVE_POINTS
+    server = pid(tmp_path)
+    user.leave()
+    wait_for(lambda: is_gone(server))
+    (tmp_path / "dump.rdb").rename(tmp_path / "away.rdb")
+    (tmp_path / "appendonlydir").rename(tmp_path / "away")
+    (tmp_path / ("away.rdb" if kept == "dump.rdb" else "away")).rename(tmp_path / kept)
+    for _ in range(2):  # the second time from the append-only file in any case
+        user = User(tmp_path)
+        assert client(tmp_path).get("score") == b"42"
+        wait_for(lambda: not client(tmp_path).info("persistence")["aof_rewrite_in_progress"])
+        server = pid(tmp_path)
+        user.leave()
+        wait_for(lambda server=server: is_gone(server))
+
+
 def test_many_users_at_once_start_one_server(tmp_path):
     starting = [
         subprocess.Popen(

@@ -7,12 +7,15 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 import pytest
+import redis
 
+from config import embedded
 from tests.servers import free_port, wait_for
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -157,3 +160,29 @@ def test_a_second_copy_and_a_taken_port_get_one_clear_line(start, var):
     assert second.process.returncode == 1
     assert errors == "CommandError: Rostrum already runs in this folder; stop it first.\n"
     first.end()
+
+
+def test_the_embedded_server_comes_back_by_itself_with_all_data(start):
+    rostrum = start("--no-worker").wait_until_up()
+    path = str(embedded.socket_path(Path(rostrum.var) / "redis"))
+
+    def server():
+        try:
+            with redis.Redis(unix_socket_path=path) as client:
+                return client.info("server")["process_id"], client.get("kept")
+        except redis.exceptions.RedisError:
+            return 0, None
+
+    with redis.Redis(unix_socket_path=path) as client:
+        client.set("kept", "yes")
+    data = [path, *Path(rostrum.var).rglob("*.sqlite3*"), *Path(rostrum.var).rglob("*.aof")]
+    data += Path(rostrum.var).rglob("*.log")
+    assert {Path(file).stat().st_mode & 0o077 for file in data} == {0}
+    first, _ = server()
+    os.kill(first, signal.SIGKILL)
+    begun = time.monotonic()
+    wait_for(lambda: server()[0] not in (0, first), timeout=30)
+    assert time.monotonic() - begun < 3
+    assert server()[1] == b"yes"
+    assert rostrum.get("/")[0] == 200
+    rostrum.end()

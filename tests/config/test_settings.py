@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from config import environment
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PRODUCTION = {
     "DEBUG": "false",
@@ -48,6 +50,9 @@ def test_without_the_packages_the_command_line_says_what_to_do():
         ({"TIME_ZONE": "Mars/Base"}, "TIME_ZONE='Mars/Base' is not valid: expected a time zone"),
         ({"DEBUG": "false"}, "SECRET_KEY is required when DEBUG is off"),
         (PRODUCTION | {"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS is required when DEBUG is off"),
+        (PRODUCTION | {"ALLOWED_HOSTS": "*"}, "SITE_URL is required when ALLOWED_HOSTS begins"),
+        ({"SITE_URL": "scores.example.com"}, "SITE_URL='scores.example.com' is not valid"),
+        ({"SITE_URL": "https://a.example/b"}, "SITE_URL='https://a.example/b' is not valid"),
     ],
 )
 def test_a_wrong_value_stops_the_start_with_one_line(tmp_path, environment, line):
@@ -79,3 +84,29 @@ def test_mail_is_printed_locally_and_sent_where_the_environment_says(tmp_path):
     smtp = {"EMAIL_URL": "smtp+tls://user:secret@mail.example.com:587"}
     sent = manage("shell", "-v0", "-c", ask, var=tmp_path, **smtp)
     assert "smtp.EmailBackend mail.example.com 587" in sent.stdout
+
+
+@pytest.mark.parametrize(
+    ("environment", "address"),
+    [
+        ({}, "http://127.0.0.1:8000"),
+        ({"SITE_URL": "http://10.0.0.7:9000/"}, "http://10.0.0.7:9000"),
+        (PRODUCTION, "https://scores.example.com"),
+        (PRODUCTION | {"ALLOWED_HOSTS": "*", "SITE_URL": "https://a.example"}, "https://a.example"),
+    ],
+)
+def test_the_address_of_the_site_is_given_or_the_first_allowed_host(tmp_path, environment, address):
+    ask = "from django.conf import settings; print(settings.SITE_URL)"
+    found = manage("shell", "-v0", "-c", ask, var=tmp_path, **environment)
+    assert found.stdout.strip() == address, found.stderr
+
+
+def test_the_folder_of_the_data_is_closed_to_others(tmp_path):
+    made, found = tmp_path / "made", tmp_path / "found"
+    before = os.umask(0o022)
+    try:
+        found.mkdir(mode=0o755)
+        for folder in (made, found):
+            assert environment.private_folder(folder).stat().st_mode & 0o777 == 0o700
+    finally:
+        os.umask(before)

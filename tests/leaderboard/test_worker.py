@@ -10,11 +10,11 @@ import pytest
 from django.db import OperationalError
 
 from config.locks import hold
-from leaderboard import clock, consumer, pointer
+from leaderboard import clock, consumer, pointer, services
 from leaderboard.models import ScoreEvent, Season
 from leaderboard.worker import Worker
-from tests.leaderboard.boards import end_time, forget_seasons, open_board, submit
-from tests.servers import new_database, wait_for
+from tests.leaderboard.boards import ACTOR, end_time, forget_seasons, open_board, submit
+from tests.servers import ON_CLUSTER, OWN_SERVER, new_database, wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -63,6 +63,37 @@ def test_scores_are_stored_and_seasons_end_by_themselves(start):
     worker.stop()
     assert ScoreEvent.objects.filter(board=board, player_id="ada").exists()
     assert Season.objects.get(board=board, number=1).entries == 1
+
+
+def is_waiting():
+    """Whether a reader is blocked in Redis."""
+    return any("b" in one["flags"] for one in OWN_SERVER.client_of("any").client_list())
+
+
+@pytest.mark.skipif(ON_CLUSTER, reason="one call cannot wait for streams in several slots")
+def test_the_log_waits_in_redis_for_the_next_score_of_any_board(start):
+    boards = [open_board("one"), open_board("two")]
+    start()
+    for board in boards:
+        wait_for(is_waiting)
+        submit(board, "ada", 10)
+        wait_for(lambda board=board: consumer.lag(board) == 0)
+    wait_for(is_waiting)
+    late = open_board("three")
+    submit(late, "ada", 10)
+    wait_for(lambda: consumer.lag(late) == 0)
+    wait_for(is_waiting)
+    services.delete_board(board=late, actor=ACTOR)
+    submit(boards[0], "bob", 5)
+    wait_for(lambda: consumer.lag(boards[0]) == 0)
+
+
+def test_a_log_that_waits_stops_when_asked(start):
+    open_board()
+    worker = start()
+    wait_for(lambda: ON_CLUSTER or is_waiting())
+    worker.stop()
+    assert worker.ended == [True]
 
 
 def test_of_two_workers_one_keeps_the_time(start, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import os
 import shutil
 import signal
@@ -16,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
+from django.apps import apps
 from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.core.management import call_command
@@ -23,9 +25,12 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from config import locks
+from config import addresses, embedded, locks, trial
+from config.errors import ConfigurationError
 from config.processes import PARENT_LOCK, AlreadyRunningError, FileLock
 from config.redis import OUTAGE_ERRORS, get_redis
+
+logger = logging.getLogger("rostrum.serve")
 
 # Children get this long to finish what they do; a visitor who waits longer is cut off.
 STOP_TIMEOUT = 4.5
@@ -56,7 +61,7 @@ class Command(BaseCommand):
         parser.add_argument("--no-worker", action="store_true", help="leave the worker out")
         parser.add_argument("--no-seed", action="store_true", help="no sample data on first run")
         parser.add_argument(
-            "--no-demo", action="store_true", help="sample boards stand still while you watch"
+            "--no-demo", action="store_true", help="sample players do not score by themselves"
         )
         parser.add_argument("--build", action="store_true", help="prepare static files and end")
         parser.add_argument(
@@ -70,6 +75,7 @@ class Command(BaseCommand):
         if options["build"]:
             self.collect_static()
             return
+        os.umask(0o077)  # files under var/ are for nobody else, the children's too
         host, port = options["host"], options["port"]
         try:
             only_copy = FileLock(settings.VAR_DIR / "serve.lock")
@@ -84,7 +90,7 @@ class Command(BaseCommand):
             call_command("seed", verbosity=0)
         serving = Serving(host, port, options)
         try:
-            serving.run(lambda: self.announce(host, port, options["logs"]))
+            serving.run(lambda: self.announce(host, port, options))
         finally:
             only_copy.release()
 
@@ -133,22 +139,42 @@ class Command(BaseCommand):
         )
         stamp.write_text(fingerprint)
 
-    def announce(self, host: str, port: int, logs: str) -> None:
-        shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 only compared
-        lines = [f"Rostrum is up: http://{shown}:{port}"]
-        password = settings.VAR_DIR / "demo_password"
-        if password.is_file():
-            lines.append(f"Sign in as admin with the password {password.read_text().strip()}")
-            lines.append("On the sample boards the administrator plays as Robin Keeper.")
-            lines.append("Open a board: the sample players score while you watch.")
-        if logs == "files":
+    def announce(self, host: str, port: int, options: dict[str, Any]) -> None:
+        lines = [f"Rostrum is up: {addresses.url(addresses.local(host), port)}"]
+        others = addresses.for_others(host, port)
+        if others and not settings.PRODUCTION:
+            lines.append(f"On other machines, open {' or '.join(others)}")
+        lines += self.sample_lines(moving=plays_demo(options))
+        if options["logs"] == "files":
             lines.append("Logs are in var/log/.")
         lines.append("Stop with Ctrl-C.")
         self.say("\n".join(lines))
 
+    def sample_lines(self, *, moving: bool) -> list[str]:
+        """What a newcomer needs to know of the sample data, as far as it is still true."""
+        lines = []
+        if password := trial.valid_password():
+            lines.append(f"Sign in as {trial.ADMIN} with the password {password}")
+        if not apps.get_model("leaderboard", "Board").objects.filter(submitters="demo").exists():
+            return lines
+        if password:
+            players = apps.get_model("leaderboard", "Player").objects
+            player = players.filter(account__username=trial.ADMIN).first()
+            if player is not None:
+                name = player.display_name or player.pk
+                lines.append(f"On the sample boards the administrator plays as {name}.")
+        if moving:
+            lines.append("Open a board: the sample players score while you watch.")
+        return lines
+
     def say(self, text: str) -> None:
         self.stdout.write(text)
         self.stdout.flush()
+
+
+def plays_demo(options: dict[str, Any]) -> bool:
+    """Whether sample players score while somebody looks at a board."""
+    return not (options["no_demo"] or settings.PRODUCTION)
 
 
 def static_fingerprint() -> str:
@@ -181,7 +207,7 @@ class Serving:
                 self.start("worker", ["manage.py", "worker"], environment)
             if self.wait_until_up():
                 announce()
-                if not (self.options["no_demo"] or settings.PRODUCTION):
+                if plays_demo(self.options):
                     # Scores on the sample boards, only while somebody looks at one.
                     self.start("demo", ["manage.py", "simulate", "--while-watched"], environment)
             failed = self.watch()
@@ -205,10 +231,16 @@ class Serving:
             "ROSTRUM_PROCESSES": str(max(1, self.options["processes"])),
             "PROMETHEUS_MULTIPROC_DIR": str(metrics),
         }
-        loopback = self.host in {"127.0.0.1", "::1", "localhost"}
-        if not (settings.PRODUCTION or loopback or os.environ.get("ALLOWED_HOSTS")):
+        if settings.PRODUCTION:
+            return values
+        others = addresses.for_others(self.host, self.port)
+        if not os.environ.get("SITE_URL"):
+            own = addresses.url(addresses.local(self.host), self.port)
+            values["SITE_URL"] = others[0] if others else own
+        loopback = not others and self.host not in addresses.EVERYWHERE
+        if not (loopback or os.environ.get("ALLOWED_HOSTS")):
             # Whoever asks to be reached from elsewhere in a trial is reached.
-            values["ALLOWED_HOSTS"] = "*" if self.host in {"0.0.0.0", "::"} else self.host  # noqa: S104
+            values["ALLOWED_HOSTS"] = "*" if self.host in addresses.EVERYWHERE else self.host
         return values
 
     def start(self, name: str, arguments: list[str], environment: dict[str, str]) -> None:
@@ -235,7 +267,7 @@ class Serving:
         return path.open("ab")
 
     def wait_until_up(self, timeout: float = 60.0) -> bool:
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 compared
+        host = addresses.local(self.host)
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and self.stopped_by is None and not self.ended():
             with contextlib.suppress(OSError):
@@ -254,6 +286,10 @@ class Serving:
         while self.stopped_by is None:
             if name := self.ended():
                 return name
+            try:
+                embedded.revive()
+            except ConfigurationError:
+                logger.exception("The embedded server does not start; will try again")
             time.sleep(0.1)
         return ""
 

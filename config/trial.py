@@ -1,0 +1,36 @@
+"""The administrator of a local trial: made with a random password, which `serve` prints."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.hashers import check_password
+
+ADMIN = "admin"
+
+
+def keep_password(password: str) -> None:
+    path = _file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(password + "\n")
+
+
+def valid_password() -> str:
+    """The first password, or nothing once it no longer signs anybody in."""
+    path = _file()
+    if not path.is_file():
+        return ""
+    password = path.read_text().strip()
+    admin = get_user_model().objects.filter(username=ADMIN, is_active=True).first()
+    if admin is not None and check_password(password, admin.password):
+        return password
+    path.unlink()
+    return ""
+
+
+def _file() -> Path:
+    return Path(settings.VAR_DIR) / "demo_password"
