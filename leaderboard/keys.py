@@ -101,6 +101,23 @@ def sequence(board: str) -> str:
     return f"{board}:seq"
 
 
+def quiet(board: str) -> str:
+    """string: the last sequence that changed the board, and the newest of those after it that did
+    not; TTL none, it belongs to the sequence; written by the engine.
+    """
+    return f"{board}:quiet"
+
+
+def changed_at(sequence: bytes | str | None, quiet: bytes | str | None) -> int:
+    """The last sequence that changed the board, from the values of both keys."""
+    newest = int(sequence or 0)
+    if quiet:
+        changed, until = map(int, quiet.split())
+        if until == newest:
+            return changed
+    return newest
+
+
 def events(board: str) -> str:
     """stream: accepted writes as JSON in the field `event`, capped; TTL none, the worker moves
     them to SQL; written by the engine.
@@ -132,6 +149,13 @@ def marks(board: str) -> str:
     none, as long as the restriction; written by moderation.
     """
     return f"{board}:marks"
+
+
+def aliases(board: str) -> str:
+    """hash: alias → id of each anonymous player; TTL none, as long as the player is anonymous;
+    written by moderation.
+    """
+    return f"{board}:aliases"
 
 
 def once(board: str, id_length: int | str, user_id: str, idempotency_key: str) -> str:

@@ -46,9 +46,10 @@ class Entry:
 class Replay:
     """The entries of one sorted set: a season or a window."""
 
-    def __init__(self, order: str, subscore: str | None) -> None:
+    def __init__(self, order: str, subscore: str | None, decimals: int | None = None) -> None:
         self.descending = order == "desc"
         self.subscore = subscore
+        self.decimals = decimals
         self.entries: dict[str, Entry] = {}
 
     def score(
@@ -64,7 +65,10 @@ class Replay:
         old = self.entries.get(player_id)
         score, second = value, subscore or 0.0
         if operator == "sum":
-            score = (old.score if old else 0.0) + value + 0.0
+            score = (old.score if old else 0.0) + value
+            if self.decimals is not None:
+                score = round(score, self.decimals)
+            score += 0.0  # no negative zero
         if operator != "best":
             if subscore is None and old is not None:
                 second = old.subscore

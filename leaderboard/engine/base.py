@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -110,6 +111,15 @@ class Board:
         """The entries of another season, to read from."""
         return self._view(keys.season_entries(self.key, number))
 
+    def _in_season(self, number: int) -> Self:
+        """The same board in another season, to write to."""
+        board = copy.copy(self)
+        board.rules = replace(self.rules, season=number)
+        board.entries_key = keys.season_entries(self.key, number)
+        board._read_keys = [self.key, board.entries_key]
+        board._keys_last = None
+        return board
+
     def _is_the_board(self, window: str) -> bool:
         """A board without seasons is its own all-time window."""
         return window == ALL_TIME and self.rules.season is None
@@ -184,9 +194,12 @@ class Board:
             ("low", rules.lowest),
             ("high", rules.highest),
             ("step", rules.largest_step),
+            ("decimals", rules.decimals),
         ):
             if value is not None:
                 extra[name] = value
+        if rules.first_step:
+            extra["first_step"] = True
         if rules.groups:
             extra["groups"] = list(rules.groups)
         if rules.events:

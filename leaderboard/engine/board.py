@@ -105,6 +105,15 @@ class RedisLeaderboard(Operations):
         """Add to a player's details and leave the score alone; None when nobody has that id."""
         return self._run(self._details_operation(user_id, metadata, source))
 
+    def replace_details(
+        self, user_id: str, metadata: Details, *, remove: str = "*", source: str = ""
+    ) -> bool:
+        """Give a player these details wherever the player has entries or details, season or not.
+
+        `remove` names one to take away; by default all that are not given. False when unknown.
+        """
+        return self._run(self._replace_details_operation(user_id, metadata, remove, source))
+
     def set_max_entries(self, max_entries: int | None, *, source: str = "") -> list[str]:
         """Change the size limit and return the ids trimmed by it, the worst first."""
         return self._run(self._limit_operation(max_entries, source))
@@ -303,6 +312,11 @@ class AsyncRedisLeaderboard(Operations):
         self, user_id: str, metadata: Details, *, source: str = ""
     ) -> Result | None:
         return await self._run(self._details_operation(user_id, metadata, source))
+
+    async def replace_details(
+        self, user_id: str, metadata: Details, *, remove: str = "*", source: str = ""
+    ) -> bool:
+        return await self._run(self._replace_details_operation(user_id, metadata, remove, source))
 
     async def set_max_entries(self, max_entries: int | None, *, source: str = "") -> list[str]:
         return await self._run(self._limit_operation(max_entries, source))

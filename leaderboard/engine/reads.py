@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from leaderboard.engine.base import Board, Call, Operation, script
+from leaderboard.engine.base import Board, Call, Operation, script, text
 from leaderboard.engine.errors import LeaderboardError
 from leaderboard.engine.values import (
     MOST_RANK,
@@ -21,6 +21,7 @@ from leaderboard.engine.values import (
 PAGE = script("read_page")
 PLAYERS = script("read_players")
 GROUP = script("read_group")
+GROUP_VALUES = script("read_group_values")
 DISTRIBUTION = script("read_distribution")
 RANK = script("find_rank")
 
@@ -146,10 +147,7 @@ class ReadOperations(Board):
     def _group_operation(
         self, field: str, value: str, offset: int, count: int
     ) -> Operation[dict[str, Any]]:
-        if field not in self.rules.groups:
-            raise LeaderboardError(
-                f"This board is not grouped by {field!r}.", code="unknown_group", field="field"
-            )
+        self._check_group(field)
         skip = checked_offset(offset)
         args = [
             self.rules.flags,
@@ -165,6 +163,17 @@ class ReadOperations(Board):
         for entry, board_rank in zip(entries, board_ranks, strict=False):
             entry["board_rank"] = board_rank
         return {"entries": entries, "size": size}
+
+    def _group_values_operation(self, field: str, count: int) -> Operation[list[str]]:
+        self._check_group(field)
+        args = [field, checked_count(count, "count")]
+        return [text(value) for value in (yield Call(GROUP_VALUES, self._read_keys, args))]
+
+    def _check_group(self, field: str) -> None:
+        if field not in self.rules.groups:
+            raise LeaderboardError(
+                f"This board is not grouped by {field!r}.", code="unknown_group", field="field"
+            )
 
     def _distribution_operation(self, bins: int) -> Operation[list[dict[str, Any]]]:
         bins = checked_count(bins, "bins", MOST_BINS)

@@ -13,6 +13,7 @@ from leaderboard.engine.values import checked_count, checked_number
 MOST_ENTRIES = 2**31
 WINDOWS = ("day", "week", "month", "all")
 DAY_SECONDS = 86_400
+MOST_DECIMALS = 15  # a double has no more
 
 # The characters by which `rules.lua` and `write_entry.lua` know the values.
 _ORDERS = {"desc": "d", "asc": "a"}
@@ -28,7 +29,9 @@ class Rules:
     """How a board ranks and what it keeps. The defaults are those of a plain board.
 
     `subscore` is the order of the second number, None for boards without one. `lowest`, `highest`
-    and `largest_step` bound the scores. `groups` names the details by which the board is grouped.
+    and `largest_step` bound the scores; with `first_step` a first score counts as a step from 0.
+    Sums are rounded to `decimals`, so that 0.1 and 0.7 make 0.8; None adds plain doubles.
+    `groups` names the details by which the board is grouped.
     `windows` are kept in `time_zone` and outlive their end by `retention_days`. `season` is the
     season written to and read; a write is refused when it is not the open one. `events` keeps the
     last `event_cap` accepted writes in a stream, `notices` publishes each. With `durability`
@@ -47,6 +50,8 @@ class Rules:
     lowest: float | None = None
     highest: float | None = None
     largest_step: float | None = None
+    first_step: bool = False
+    decimals: int | None = None
     groups: tuple[str, ...] = ()
     season: int | None = None
     events: bool = False
@@ -85,6 +90,8 @@ class Rules:
             raise LeaderboardError(
                 "largest_step must not be negative.", code="invalid_rule", field="largest_step"
             )
+        if self.decimals is not None:
+            checked_count(self.decimals, "decimals", MOST_DECIMALS)
         if self.season is not None:
             checked_count(self.season, "season", MOST_ENTRIES)
         checked_count(self.retention_days + 1, "retention_days", 10_000)
@@ -94,8 +101,8 @@ class Rules:
     def plain(self) -> bool:
         """Whether scores, details and a size limit are all there is."""
         kept = (self.windows, self.groups, self.events, self.notices)
-        bounds = (self.lowest, self.highest, self.largest_step, self.season)
-        return self.flags[1:4] == "mno" and not any(kept) and all(bound is None for bound in bounds)
+        numbers = (self.lowest, self.highest, self.largest_step, self.decimals, self.season)
+        return self.flags[1:4] == "mno" and not any(kept) and all(one is None for one in numbers)
 
     @property
     def prefix_length(self) -> int:

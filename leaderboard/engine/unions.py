@@ -43,10 +43,11 @@ class UnionOperations(Board):
             int(self.rules.ranking == "dense"),
             secrets.token_hex(8),
         ]
+        decimals = _common_decimals(sources)
         lengths = [one.rules.prefix_length for one in sources]
         state = ""
         while True:
-            reply = yield Call(UNION, [target, *names], [*args, state, *lengths])
+            reply = yield Call(UNION, [target, *names], [*args, state, decimals, *lengths])
             if not reply:
                 break
             state = reply
@@ -56,3 +57,9 @@ class UnionOperations(Board):
             self.rules, ties="member", subscore=None, groups=(), windows=(), season=None
         )
         return view
+
+
+def _common_decimals(sources: Sequence[Board]) -> int | str:
+    """Enough decimals for every source; '' when one of them adds plain doubles."""
+    each = [one.rules.decimals for one in sources if one.rules.decimals is not None]
+    return max(each) if len(each) == len(sources) else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from config.scripts import Script
 from leaderboard.engine.base import Board, Call, Operation, script, text
 from leaderboard.engine.errors import (
     LeaderboardError,
@@ -27,6 +28,7 @@ WRITE_ONE = script("write_entry")
 WRITE_PLAIN = script("write_plain")
 REMOVE = script("remove_player")
 HIDE = script("hide_player")
+REPLACE_DETAILS = script("replace_details")
 TRIM = script("trim_entries")
 CLEAR = script("clear_entries")
 LOAD = script("load_entries")
@@ -237,18 +239,32 @@ class WriteOperations(Board):
         return trimmed
 
     def _delete_operation(self, user_id: str, source: str) -> Operation[bool]:
-        self._check_writable()
-        names, extra = self._keys_ever()
-        args = [self._head, extra, self.checked_id(user_id), source]
-        reply = yield Call(REMOVE, names, args, True)
+        reply = yield from self._everywhere(REMOVE, self.checked_id(user_id), source)
         return bool(reply)
 
     def _hide_operation(self, user_id: str, what: str, source: str) -> Operation[bool]:
-        self._check_writable()
-        names, extra = self._keys_ever()
-        args = [self._head, extra, self.checked_id(user_id), source, what]
-        reply = yield Call(HIDE, names, args, True)
+        reply = yield from self._everywhere(HIDE, self.checked_id(user_id), source, what)
         return bool(reply)
+
+    def _replace_details_operation(
+        self, user_id: str, metadata: Details, remove: str, source: str
+    ) -> Operation[bool]:
+        flat = flat_details(metadata, self.rules.groups)
+        user_id = self.checked_id(user_id)
+        reply = yield from self._everywhere(REPLACE_DETAILS, user_id, source, remove, *flat)
+        return bool(reply)
+
+    def _everywhere(self, sent: Script, *args: Any) -> Operation[Any]:
+        """Do something to a player in the running season and in every window that is kept. When
+        the season has moved on, again in the one that Redis names."""
+        self._check_writable()
+        board: WriteOperations = self
+        while True:
+            names, extra = board._keys_ever()
+            reply = yield Call(sent, names, [self._head, extra, *args], True)
+            if not isinstance(reply, list):
+                return reply
+            board = self._in_season(int(reply[1]))
 
     def _clear_operation(self, source: str) -> Operation[None]:
         self._check_writable()

@@ -159,6 +159,11 @@ class Board(models.Model):
         validators=[MinValueValidator(0)],
         help_text=_("A submission that moves a score by more than this is refused."),
     )
+    first_step = models.BooleanField(
+        _("largest step for first scores"),
+        default=False,
+        help_text=_("The largest step also applies to a player's first score, counted from 0."),
+    )
     windows = models.JSONField(
         _("windows"),
         default=list,
@@ -306,6 +311,13 @@ class Board(models.Model):
         """The base of all this board's keys in Redis."""
         return keys.base(self.slug)
 
+    @property
+    def sum_decimals(self) -> int | None:
+        """The precision of sums; None on boards that show no decimals."""
+        if self.score_format == self.ScoreFormat.POINTS:
+            return None
+        return self.score_decimals or None
+
     def rules(self) -> dict[str, Any]:
         """The board's rules as the engine takes them."""
         return {
@@ -317,6 +329,8 @@ class Board(models.Model):
             "lowest": self.lowest_score,
             "highest": self.highest_score,
             "largest_step": self.largest_step,
+            "first_step": self.first_step,
+            "decimals": self.sum_decimals,
             "windows": tuple(self.windows),
             "groups": tuple(self.groups),
             "time_zone": self.time_zone,

@@ -1,7 +1,7 @@
 -- Tell of a change that is not a score; needs `places`.
 --
 -- include telling
-local function announce(what, id, source, rank, previous_rank, trimmed)
+local function announce(what, id, source, rank, previous_rank, trimmed, more)
   if not stamped and not events and not notices then return false end
   local sequence = call('INCR', base .. ':seq')
   if not events and not notices then return sequence end
@@ -13,6 +13,6 @@ local function announce(what, id, source, rank, previous_rank, trimmed)
     extra.season or 'null', quoted(source), rank or 'null', previous_rank or 'null')
   if what == 'limit' then news = news .. ',"limit":' .. limit end
   if trimmed and #trimmed > 0 then news = news .. ',"trimmed":' .. cjson.encode(trimmed) end
-  tell(news .. '}')
+  tell(news .. (more or '') .. '}')
   return sequence
 end

@@ -13,6 +13,12 @@
 -- include objects
 -- include runs
 local sequence = call('GET', KEYS[1] .. ':seq') or '0'
+-- Sequences that changed nothing leave the board as it was before them; see telling.lua.
+local quiet = call('GET', KEYS[1] .. ':quiet')
+if quiet then
+  local changed, until_then = string.match(quiet, '(%d+) (%d+)')
+  if until_then == sequence then sequence = changed end
+end
 local season = call('HGET', KEYS[1] .. ':season', 'number')
 local runs = (season or '1') == ARGV[2] and {}
 if runs then

@@ -4,10 +4,12 @@
 -- ARGV[1] rules and size limit, ARGV[2] further rules as JSON, or ''
 -- ARGV[3] id
 -- ARGV[4] source
--- Returns whether the player stood on the board itself (1) or not (0)
+-- Returns {'season', number}: another season runs, nothing was written
+--         else whether the player was on the board itself (1) or not (0)
 -- include rules
 -- include ranks
 -- include places
+-- include running
 -- include announce
 local id = ARGV[3]
 local values = group_values(id)

@@ -40,8 +40,9 @@ if events or notices then
     .. '","value":' .. (operator == DETAILS and 'null' or ARGV[at + 1])
     .. ',"score":' .. (text or 'null') .. ',"previous":' .. (previous or 'null')
     .. ',"rank":' .. (rank or 'null') .. ',"previous_rank":' .. (previous_rank or 'null')
-    .. more .. '}', run and run.notices)
+    .. more .. '}', run and run.notices, not moved)
 end
+if numbered and not run and not moved then keep_quiet(sequence, 1) end
 local answer = {
   0, rank, text, previous_rank, previous, changed, sequence, second,
   wants_details and not covered and details, trimmed,

@@ -1,7 +1,7 @@
 -- Part of a script's text: change the sorted sets and the details, after `row_read`.
 --
--- Leaves sequence; text and member as they stand now, member false for a hidden player;
---        previous_rank; changed (0/1) on the board itself, entered anywhere; news, the changed
+-- Leaves sequence; moved, whether anything that a board shows has changed; text and member as they
+--        are now, member false for a hidden player; previous_rank; changed (0/1) on the board itself, entered anywhere; news, the changed
 --        details by name, or false
 local sequence = false
 if run then
@@ -12,6 +12,7 @@ elseif numbered then
 end
 local previous_rank = previous and not out and rank_of(KEYS[2], member, previous)
 local text, changed, entered, news = previous, 0, false, false
+local moved = not same
 local values, regrouped = old_values, false
 if not same then
   if events then
@@ -66,6 +67,7 @@ for number = 2, last do
       end
     end
     if is_indexed then index(number, id, prefix, new_text, values) end
+    moved = moved or not out
     if number == 2 then text, member, changed = new_text, new_member, 1 end
     entered = entered or not stored
   elseif regrouped and stored and not out then
@@ -74,3 +76,4 @@ for number = 2, last do
   end
 end
 if out then member = false end
+if run and moved then run.moved = sequence or 0 end

@@ -11,21 +11,24 @@
 -- ARGV[5] dense ranks wanted (1) or not (0)
 -- ARGV[6] a word that no other builder of this union has
 -- ARGV[7] where to go on: '' at first, else what the last call returned
--- ARGV[8...] for each source the length of the bytes before the id
+-- ARGV[8] decimals to which sums are rounded, '' for none
+-- ARGV[9...] for each source the length of the bytes before the id
 -- Returns '' when it is ready, else where to go on
 local call = redis.call
 local union, how, ttl, portion = KEYS[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local desc, dense, state = ARGV[1] == 'd', ARGV[5] == '1', ARGV[7]
+local precision = how == 'sum' and ARGV[8] ~= '' and '%.' .. ARGV[8] .. 'f'
 local building = union .. ':building:' .. ARGV[6]
 
-local function length(source) return tonumber(ARGV[6 + source]) end
+local function length(source) return tonumber(ARGV[7 + source]) end
 local function copy(source) return building .. ':' .. source end
 
 local function merge(source, members)
   for at = 1, #members, 2 do
     local id, score = string.sub(members[at], length(source) + 1), members[at + 1]
     if how == 'sum' then
-      call('ZINCRBY', building, score, id)
+      local sum = call('ZINCRBY', building, score, id)
+      if precision then call('ZADD', building, string.format(precision, tonumber(sum)), id) end
     elseif how == 'best' then
       call('ZADD', building, desc and 'GT' or 'LT', score, id)
     else
@@ -61,7 +64,7 @@ end
 
 local phase, number, offset = string.match(state, '^(%a+) (%d+) (.+)$')
 if state == '' then
-  local plain = how ~= 'last'
+  local plain = how ~= 'last' and not precision
   for source = 2, #KEYS do plain = plain and length(source) == 0 end
   if plain then
     local sources = {unpack(KEYS, 2)}

@@ -20,13 +20,13 @@ local function begin(at, place, pending)
   -- include row_write
   return nil, {
     at, id, operator, given_sub or false, key, source, once, details, covered, subscore, previous,
-    text, member, previous_rank, changed, entered, sequence, news,
+    text, member, previous_rank, changed, entered, sequence, news, moved,
   }
 end
 
 local function finish(row)
   local at, id, operator, given_sub, key, source, once, details, covered, subscore, previous, text,
-    member, previous_rank, changed, entered, sequence, news = unpack(row, 1, 18)
+    member, previous_rank, changed, entered, sequence, news, moved = unpack(row, 1, 19)
   -- include row_tell
   return answer
 end
@@ -72,6 +72,7 @@ local function write_run(at, answers)
   added, noted, removed = {}, {}, {}
   run = {
     hidden = call('SMISMEMBER', base .. ':hidden', unpack(ids)), sequence = sequence, notices = {},
+    moved = 0, -- the last sequence that changed something
   }
   for number = 2, last do
     call('ZCARD', KEYS[number]) -- a key of another type must show before anything is written
@@ -93,6 +94,9 @@ local function write_run(at, answers)
   for key, lists in pairs(waiting or {}) do change(key, lists[1], lists[2], lists[3]) end
   if numbered and run.sequence > sequence then
     call('INCRBY', base .. ':seq', run.sequence - sequence)
+    if run.sequence > run.moved then
+      keep_quiet(run.sequence, run.sequence - math.max(run.moved, sequence))
+    end
   end
   for place = 1, #starts do
     if rows[place] then answers[before + place] = finish(rows[place]) end

@@ -30,12 +30,16 @@ if extra.from and (now < extra.from or now >= extra['until']) then
   return {'window', now_text}
 end
 
+-- Most decimals are no doubles: without rounding, 0.1 + 0.7 is less than 0.8 and sums drift.
+local precision = extra.decimals and '%.' .. extra.decimals .. 'f'
+
 -- What a submission makes of a score: the new score and subscore, or nil and a code.
 local function decide(operator, value, given_sub, old, old_sub)
   if operator == SET then return value, given_sub or old_sub end
   if operator == ADD then
     value = (old or 0) + value
     if value - value ~= 0 then return nil, 'score_overflow' end
+    if precision and value % 1 ~= 0 then value = tonumber(string.format(precision, value)) end
     return value == 0 and 0 or value, given_sub or old_sub
   end
   local subscore = given_sub or 0
@@ -57,7 +61,12 @@ if extra.low or extra.high or extra.step then
     if extra.low and bounded < extra.low then return 'score_too_low' end
     if extra.high and bounded > extra.high then return 'score_too_high' end
     if extra.step then
-      local step = operator == ADD and value or (old and score - old or 0)
+      local step = 0
+      if operator == ADD then
+        step = value
+      elseif old or extra.first_step then
+        step = score - (old or 0)
+      end
       if math.abs(step) > extra.step then return 'step_too_large' end
     end
   end

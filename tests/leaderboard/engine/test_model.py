@@ -315,7 +315,7 @@ class Boards(RuleBasedStateMachine):
         users = {name.partition(":user:")[2] for name in names if ":user:" in name}
         assert users == {user_id for user_id, kept in self.model.details.items() if kept}
         if not any([*self.model.sets, *self.model.asides]):
-            kept = {":seq", ":events", ":season", ":hidden"}
+            kept = {":seq", ":quiet", ":events", ":season", ":hidden"}
             rest = {name.removeprefix(KEY) for name in names if ":once:" not in name}
             assert rest <= kept
 
