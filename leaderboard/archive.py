@@ -22,7 +22,7 @@ import msgspec
 from django.db import transaction
 
 from config.locks import Held, LockTakenError
-from leaderboard import notices, pointer
+from leaderboard import aliases, notices, pointer
 from leaderboard.bulk import insert_rows, large_cache, storable, storable_json
 from leaderboard.engine import RedisLeaderboard
 from leaderboard.models import FinalStanding, Season
@@ -81,7 +81,7 @@ def gather(season: Season, file: IO[bytes], progress: Progress | None = None) ->
                 entry.get("subscore"),
                 storable_json(entry["metadata"]),
             )
-            for position, entry in enumerate(entries, done + 1)
+            for position, entry in enumerate(aliases.masked_all(entries, with_id=True), done + 1)
         ]
         file.write(encode(rows) + b"\n")
         done += len(rows)

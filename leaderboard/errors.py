@@ -19,6 +19,12 @@ class SeasonClosedError(ServiceError):
     code = "season_closed"
 
 
+class UnknownSeasonError(ServiceError):
+    """The board has no season of this number."""
+
+    code = "unknown_season"
+
+
 class SeasonOverlapError(ServiceError):
     """Two seasons of one board would run at the same time."""
 

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
 from django.urls import reverse
@@ -21,6 +22,9 @@ from leaderboard.models.player import ANONYMOUS
 
 COLOURS = 8  # classes .avatar-0 to .avatar-7
 LONGEST_NAME = 60
+
+# A double has up to 309 digits before the point.
+_ANY_SIZE = Context(prec=330, rounding=ROUND_HALF_EVEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +50,17 @@ def score_text(board: Board, score: float) -> str:
     if board.score_format == Board.ScoreFormat.DURATION:
         return duration_text(score, board.score_decimals)
     if board.score_format == Board.ScoreFormat.DECIMALS:
-        return number_format(score, board.score_decimals, use_l10n=True, force_grouping=True)
+        shown = rounded(score, board.score_decimals)
+        return number_format(shown, board.score_decimals, use_l10n=True, force_grouping=True)
     # Points are whole as a rule; one that is not is never shown rounded to another score.
     whole = int(score) if float(score).is_integer() else round(score, 6)
     return number_format(whole, use_l10n=True, force_grouping=True)
+
+
+def rounded(score: float, decimals: int) -> Decimal:
+    """Half-even, and of the number as people write it: Django's `number_format` only cuts."""
+    found = Decimal(repr(float(score))).quantize(Decimal(1).scaleb(-decimals), context=_ANY_SIZE)
+    return found if found else found.copy_abs()  # no "-0.00"
 
 
 def duration_text(seconds: float, decimals: int) -> str:
@@ -57,7 +68,7 @@ def duration_text(seconds: float, decimals: int) -> str:
     unit = 10**decimals
     if not math.isfinite(seconds * unit):
         return number_format(seconds, use_l10n=True)  # longer than any clock: as a plain number
-    total = round(abs(seconds) * unit)
+    total = int(rounded(abs(seconds), decimals) * unit)
     minutes, rest = divmod(total, 60 * unit)
     hours, minutes = divmod(minutes, 60)
     whole, fraction = divmod(rest, unit)

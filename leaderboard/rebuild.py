@@ -21,7 +21,7 @@ from django.db.models import Max, Q, QuerySet
 
 from config import scripts
 from config.redis import get_redis
-from leaderboard import consumer, keys, pointer
+from leaderboard import aliases, consumer, keys, pointer
 from leaderboard.engine.seasons import FilledRow
 from leaderboard.engine.windows import ALL_TIME, Period, period_at, periods_since
 from leaderboard.errors import ServiceError
@@ -211,7 +211,7 @@ class Build:
         self.ranking = Ranking(board.order, board.ties, board.ranking, board.subscore_order or None)
 
     def _fresh(self) -> Replay:
-        return Replay(self.board.order, self.board.subscore_order or None)
+        return Replay(self.board.order, self.board.subscore_order or None, self.board.sum_decimals)
 
     def replay(self, progress: Progress | None = None) -> None:
         """Play all events after those already played."""
@@ -384,7 +384,11 @@ class Build:
         lost = [row for row, known in zip(rows, pipe.execute(), strict=True) if not known]
         profiles = Player.objects.in_bulk([row[0] for row in lost]) if lost else {}
         for player_id, *_, flat in lost:
-            known = profile_details(profiles.get(player_id)) | self.details.get(player_id, {})
+            player = profiles.get(player_id)
+            known = profile_details(player) | self.details.get(player_id, {})
+            known.pop(aliases.ALIAS, None)  # of the time when the player was anonymous
+            if player is not None and player.privacy == Player.Privacy.ANONYMOUS:
+                known = aliases.anonymous_details(self.board, player_id)
             flat.extend(part for pair in known.items() for part in pair)
 
 

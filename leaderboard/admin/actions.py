@@ -13,6 +13,7 @@ from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -23,6 +24,7 @@ from leaderboard.admin.forms import CloseSeasonForm, OpenSeasonForm, RebuildForm
 from leaderboard.admin.standings import require
 from leaderboard.models import Board, Season
 from leaderboard.services.audit import Actor
+from ratelimit.decorators import limit
 
 TYPES = {
     "csv": "text/csv; charset=utf-8",
@@ -162,6 +164,7 @@ class BoardActions:
             button=_("Rebuild"),
         )
 
+    @method_decorator(limit("export"))
     def export_view(self, request: HttpRequest, pk: int) -> HttpResponseBase:
         board = require(request, pk, "view_board")
         form = request.GET.get("format", "csv")

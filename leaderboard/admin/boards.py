@@ -57,7 +57,15 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
         ),
         (
             _("Limits"),
-            {"fields": ["max_entries", "lowest_score", "highest_score", "largest_step"]},
+            {
+                "fields": [
+                    "max_entries",
+                    "lowest_score",
+                    "highest_score",
+                    "largest_step",
+                    "first_step",
+                ]
+            },
         ),
         (_("Views"), {"fields": ["windows", "groups"]}),
         (

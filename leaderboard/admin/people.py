@@ -19,9 +19,9 @@ from django.utils.translation import gettext_lazy as _
 
 from leaderboard import services
 from leaderboard.models import AuditEntry, Player, Restriction, Season
-from leaderboard.selectors.history import forget_names, forget_season_list
+from leaderboard.selectors.history import forget_season_list
 from leaderboard.services.audit import Actor
-from leaderboard.services.profiles import write_through
+from leaderboard.services.profiles import after_change
 
 if TYPE_CHECKING:
     PlayerModelAdmin = admin.ModelAdmin[Player]
@@ -54,8 +54,7 @@ class PlayerAdmin(PlayerModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: Player, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
-        transaction.on_commit(partial(write_through, obj))
-        transaction.on_commit(forget_names)
+        after_change(obj)
 
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest

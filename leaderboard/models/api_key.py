@@ -14,8 +14,11 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from leaderboard.models.board import Board
+from ratelimit import policies, sentence
+from ratelimit.policy import Policy, PolicyError
 
 PREFIX = "rk_"
+POLICY = "api_key"  # the limit of keys without a rate of their own
 SHOWN = 11  # characters of the key kept for people to tell keys apart; 48 bits less to guess of 256
 
 
@@ -96,6 +99,27 @@ class ApiKey(models.Model):
             raise ValidationError(
                 {"scopes": _("Choose from: %(known)s.") % {"known": ", ".join(known)}}
             )
+        self._clean_rate()
+
+    def _clean_rate(self) -> None:
+        try:
+            policy = self.policy()
+        except PolicyError as error:
+            raise ValidationError(
+                {
+                    "rate": _("Cannot read “%(part)s”: expected %(expected)s.")
+                    % {"part": error.part, "expected": error.expected}
+                }
+            ) from None
+        if policy.has_leases:
+            raise ValidationError(
+                {"rate": _("A key has a rate such as 500/second, not a number at once.")}
+            )
+
+    def policy(self) -> Policy:
+        """The key's limit. `PolicyError` for a rate that makes no sense."""
+        base = policies.get(POLICY)
+        return sentence.parse(POLICY, self.rate, base=base) if self.rate.strip() else base
 
     def renew(self) -> str:
         """Give the row a fresh key and return it: the only moment at which anybody has it."""

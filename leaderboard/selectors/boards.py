@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.db.models import OuterRef, QuerySet, Subquery
@@ -13,9 +14,31 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser, User
 
 
+HOME_PAGE = 30  # boards on a page of the list
+
+
+@dataclass(frozen=True)
+class ListedBoards:
+    """One page of the list of boards."""
+
+    boards: list[Board]
+    number: int
+    last: int
+
+
 def visible_boards(user: User | AnonymousUser | None = None) -> QuerySet[Board]:
     """What the home page lists for this person, each with the name of its running season."""
     return _with_season(Board.objects.filter(access.listed_for(user)).distinct())
+
+
+def listed_boards(user: User | AnonymousUser | None, page: str) -> ListedBoards:
+    """The boards on this page of the home page; a page that cannot be is the first or the last."""
+    boards = visible_boards(user)
+    last = max(1, -(-boards.count() // HOME_PAGE))
+    wanted = int(page) if page.isascii() and page.isdigit() and len(page) < 9 else 1
+    number = min(max(wanted, 1), last)
+    first = (number - 1) * HOME_PAGE
+    return ListedBoards(list(boards[first : first + HOME_PAGE]), number, last)
 
 
 def get_board(slug: str, user: User | AnonymousUser | None = None) -> Board:

@@ -1,6 +1,6 @@
 """Past seasons: SQL only, behind the cache. Redis holds nothing of a season that is archived.
 
-Players who later chose to be anonymous, or not to be shown, are not named here either.
+`access.unnamed_on` says who is not named here.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from datetime import datetime
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Q, QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from config.caching import cached
-from leaderboard.models import Board, FinalStanding, Player, ScoreEvent, Season
+from leaderboard import access
+from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
 from leaderboard.models.player import ANONYMOUS
 
 # A closed season does not change; the list does when one closes, and is dropped then.
@@ -59,7 +60,8 @@ def forget_names() -> None:
     cache.set(_VERSION_KEY, time.time_ns(), None)
 
 
-def _version() -> int:
+def names_version() -> int:
+    """Another number after each change of who is named: part of every validator."""
     return cache.get(_VERSION_KEY) or 0
 
 
@@ -68,7 +70,7 @@ def _list_version_key(board_id: int) -> str:
 
 
 def _list_key(board_id: int) -> str:
-    return f"seasons:{board_id}:{_version()}:{cache.get(_list_version_key(board_id)) or 0}"
+    return f"seasons:{board_id}:{names_version()}:{cache.get(_list_version_key(board_id)) or 0}"
 
 
 def _times(season: dict[str, Any]) -> dict[str, Any]:
@@ -83,7 +85,7 @@ def _load_seasons(board: Board) -> list[dict[str, Any]]:
     standings = FinalStanding.objects.filter(
         season__board=board, season__state=Season.State.CLOSED, position__lte=PODIUM
     ).order_by("season_id", "position")
-    masked = _masked(standings)
+    masked = _masked(board, standings)
     for standing in standings:
         podiums.setdefault(standing.season_id, []).append(_row(standing, masked))
     return [
@@ -122,7 +124,7 @@ def season_page(
     )
     search = search.strip()[:MAX_SEARCH]
     page = min(max(1, page), _pages(season.entries, per_page))
-    key = f"season:{season.pk}:{_version()}:{page}:{per_page}:{search.encode().hex()}"
+    key = f"season:{season.pk}:{names_version()}:{page}:{per_page}:{search.encode().hex()}"
     ttl = SEARCH_TTL if search else PAGE_TTL
     found = cached(key, ttl, lambda: _load_page(season, page, per_page, search))
     return SeasonPage(season=season, **found)
@@ -140,7 +142,7 @@ def _load_page(season: Season, page: int, per_page: int, search: str) -> dict[st
         # By position, so that a late page costs as much as the first.
         rows = standings.filter(position__gt=first, position__lte=first + per_page)
     podium = season.standings.filter(position__lte=PODIUM).order_by("position")
-    masked = _masked([*rows, *podium])
+    masked = _masked(season.board, [*rows, *podium])
     return {
         "rows": [_row(standing, masked) for standing in rows],
         "podium": [_row(standing, masked) for standing in podium],
@@ -158,7 +160,7 @@ def season_standings(season: Season, search: str = "") -> QuerySet[FinalStanding
     """All final standings in order, or those whose name or id contains `search`."""
     standings = season.standings.order_by("position")
     if search:
-        unnamed = Player.objects.exclude(privacy=Player.Privacy.SHOWN).values("pk")
+        unnamed = access.unnamed_on(season.board).values("pk")
         standings = standings.filter(Q(name__icontains=search) | Q(player_id=search)).exclude(
             player_id__in=unnamed
         )
@@ -180,8 +182,13 @@ def player_seasons(player_id: str, board: Board | None = None) -> list[FinalStan
 def history(
     board: Board, player_id: str, *, season: int | None = None, limit: int = 500
 ) -> list[ScoreEvent]:
-    """A player's latest stored scores, oldest first, for a plot."""
-    events = ScoreEvent.objects.filter(board=board, player_id=player_id, op="score")
+    """A player's latest stored scores, oldest first, for a plot. What came before the player was
+    removed is gone from the board, and so from here."""
+    events = ScoreEvent.objects.filter(board=board, player_id=player_id)
+    removed = events.filter(op="remove").aggregate(Max("sequence"))["sequence__max"]
+    events = events.filter(op="score")
+    if removed is not None:
+        events = events.filter(sequence__gt=removed)
     if season is not None:
         events = events.filter(season=season)
     return list(events.order_by("-sequence")[:limit])[::-1]
@@ -189,14 +196,21 @@ def history(
 
 def masked_players(season: Season) -> set[str]:
     """Everyone in a season who is not to be named."""
-    unnamed = Player.objects.exclude(privacy=Player.Privacy.SHOWN).values("pk")
+    unnamed = access.unnamed_on(season.board).values("pk")
     found = season.standings.filter(player_id__in=unnamed)
     return set(found.values_list("player_id", flat=True))
 
 
-def _masked(standings: Iterable[FinalStanding]) -> set[str]:
-    found = Player.objects.filter(pk__in=[standing.player_id for standing in standings])
-    return set(found.exclude(privacy=Player.Privacy.SHOWN).values_list("pk", flat=True))
+def _masked(board: Board, standings: Iterable[FinalStanding]) -> set[str]:
+    found = access.unnamed_on(board).filter(pk__in=[standing.player_id for standing in standings])
+    return set(found.values_list("pk", flat=True))
+
+
+def rows(season: Season, standings: Iterable[FinalStanding]) -> list[dict[str, Any]]:
+    """These standings of a season as `SeasonPage` has them."""
+    found = list(standings)
+    masked = _masked(season.board, found)
+    return [_row(standing, masked) for standing in found]
 
 
 def _row(standing: FinalStanding, masked: set[str]) -> dict[str, Any]:

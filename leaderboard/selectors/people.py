@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
+from leaderboard import access, aliases
 from leaderboard.engine import LeaderboardError
 from leaderboard.engine.values import checked_printable_id
-from leaderboard.models import Player
+from leaderboard.models import Board, FinalStanding, Player, Season
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser, User
@@ -40,6 +41,31 @@ def players_named(text: str) -> list[str]:
     named = Q(display_name__icontains=text, privacy=Player.Privacy.SHOWN)
     found = Player.objects.filter(named).values_list("id", flat=True)[:MOST_FOUND]
     return ids + [player_id for player_id in found if player_id != text]
+
+
+def find_shown(board: Board, name: str, *, with_ids: bool = False) -> str | None:
+    """The id of a player whose page or scores somebody asks for; None when there is nobody to be
+    shown under this name: hidden or banned, opted out, anonymous and asked for by id, removed from
+    the board, or never there."""
+    behind = None if with_ids else aliases.find(board, name)
+    player_id = behind or name
+    player = Player.objects.filter(pk=player_id).first()
+    anonymous = player is not None and player.privacy == Player.Privacy.ANONYMOUS
+    if anonymous and behind is None and not with_ids:
+        return None
+    if access.unseen_on(board).filter(pk=player_id).exists():
+        return None
+    return player_id if _is_or_was_on(board, player_id, past=not anonymous or with_ids) else None
+
+
+def _is_or_was_on(board: Board, player_id: str, *, past: bool) -> bool:
+    """In the running season, in a window of now, or, unless masked there, in a past season."""
+    engine = board.engine()
+    views = [engine, *(engine.window(name) for name in board.windows)]
+    if any(view.get_rank(player_id) is not None for view in views):
+        return True
+    archived = FinalStanding.objects.filter(player_id=player_id, season__board=board)
+    return past and archived.filter(season__state=Season.State.CLOSED).exists()
 
 
 def can_be_id(text: str) -> bool:

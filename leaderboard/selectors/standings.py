@@ -7,26 +7,29 @@ seen, asks for the pointer in the same batch, and asks again only when the guess
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
 from config.caching import cached
-from leaderboard import keys, notices
+from leaderboard import aliases, keys, notices
 from leaderboard.engine.board import Operations
 from leaderboard.engine.values import MOST_ID_BYTES
 from leaderboard.models import Board
 from leaderboard.pointer import FIELDS, Pointer, parse
+from leaderboard.selectors.questions import together
 from sessions_app import presence, visits
-from sessions_app.calls import Batch, Call, Command, Steps, aperform, perform
+from sessions_app.calls import Command, Steps, aperform, perform
 
 PER_PAGE = 50
 NEIGHBOURS = 5
 BINS = 24
-SPREAD_KEPT = 10  # seconds
+SPREAD_KEPT = 1  # second
 ONLINE_AT_ONCE = 200  # accounts online that are listed in the same round trip
 MOST_COMBINED = 1000  # of a group's members that are looked at when two groups are asked for
+MOST_SUGGESTED = 50  # values of a group that a page offers
+MOST_MATCHED = 1000  # values of a group that are looked at to match one without case
 MOST_GUESSES = 4  # a pointer that moves this often under one read is being moved by a bug
 
 Entry = dict[str, Any]
@@ -64,12 +67,17 @@ class Standings:
     updated_at: datetime | None
     page: Slice
     mine: Mine | None = None
-    unread_notices: int = 0
+    # By board; `notices.unread_seen` says how many of them the reader may see.
+    unread_notices: Mapping[str, int] = field(default_factory=dict)
     watching: int = 0
     # Accounts on the site now; None when they are too many to list, and must be asked for.
     online: frozenset[int] | None = None
     # How many scores lie in each of equal steps: low, high and count.
     distribution: list[dict[str, Any]] = field(default_factory=list)
+    # Whether anybody shares a place here.
+    has_places: bool = False
+    # Some of the values that players have in each field of the board's groups.
+    suggested: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 def board_page(
@@ -96,14 +104,20 @@ def board_page(
     return perform(_board_page(board, window, question, player_id, for_page=True))
 
 
-async def atop(board: Board, *, window: str = "", count: int = PER_PAGE) -> Standings:
-    """The best entries, for the live stream."""
-    return await aperform(_board_page(board, window, _page(0, count), None, for_page=False))
+async def atop(
+    board: Board, *, window: str = "", count: int = PER_PAGE, with_ids: bool = False
+) -> Standings:
+    """The best entries, for the live stream; `with_ids` also those of anonymous players."""
+    question = _page(0, count)
+    return await aperform(
+        _board_page(board, window, question, None, for_page=False, with_ids=with_ids)
+    )
 
 
 async def asome(board: Board, player_ids: Sequence[str], *, window: str = "") -> Standings:
-    """Given players by their ranks on the board, for the live stream."""
-    return await aperform(_board_page(board, window, _some(player_ids), None, for_page=False))
+    """Given players by their ranks on the board, for the live stream; not masked yet."""
+    question = _some(player_ids)
+    return await aperform(_board_page(board, window, question, None, for_page=False, with_ids=True))
 
 
 Question = Callable[[Operations], Generator[Any, Any, Any]]
@@ -125,7 +139,13 @@ def _some(player_ids: Sequence[str], groups: Mapping[str, str] | None = None) ->
 
 
 def _board_page(
-    board: Board, window: str, question: Question, player_id: str | None, *, for_page: bool
+    board: Board,
+    window: str,
+    question: Question,
+    player_id: str | None,
+    *,
+    for_page: bool,
+    with_ids: bool = False,
 ) -> Steps[Standings]:
     for _ in range(MOST_GUESSES):
         season = season_seen(board)
@@ -140,18 +160,21 @@ def _board_page(
             questions += [_mine(view, player_id), notices.unread_steps(player_id)]
         if for_page:
             questions += [_watching(board), _online(), view._distribution_operation(BINS)]
+            questions += [_has_places(board), _group_values(view, MOST_SUGGESTED)]
         pointer, sequence, updated_at, page, *rest = yield from together(questions)
         if pointer is None or pointer.number == season:
             break
         _season_seen[board.slug] = pointer.number
-    mine, unread = (rest.pop(0), rest.pop(0)) if player_id is not None else (None, 0)
+    mine, unread = (rest.pop(0), rest.pop(0)) if player_id is not None else (None, {})
+    if not with_ids:
+        page = replace(page, entries=aliases.masked_all(page.entries))
     return Standings(pointer, sequence, updated_at, page, mine, unread, *rest)
 
 
 def spread(
     board: Board, *, window: str = "", player_id: str | None = None
 ) -> tuple[list[dict[str, Any]], float | None]:
-    """How many scores lie in each of equal steps, at most `SPREAD_KEPT` seconds old and counted
+    """How many scores lie in each of equal steps, at most `SPREAD_KEPT` old and counted
     once for all who ask; and this player's own score."""
 
     def count() -> list[dict[str, Any]]:
@@ -251,40 +274,6 @@ def season_seen(board: Board) -> int:
     return _season_seen.get(board.slug, 1)
 
 
-def together(questions: Sequence[Generator[Any, Any, Any]]) -> Steps[list[Any]]:
-    """Ask several questions at once: the first steps of all in one round trip, and so on."""
-    results: list[Any] = [None] * len(questions)
-    replies: list[Any] = [None] * len(questions)
-    waiting = list(range(len(questions)))
-    while waiting:
-        asked: list[tuple[int, int | None]] = []  # the question, and how many steps of a batch
-        steps: list[Any] = []
-        for number in waiting:
-            try:
-                step = questions[number].send(replies[number])
-            except StopIteration as end:
-                results[number] = end.value
-                continue
-            parts = list(step.steps) if isinstance(step, Batch) else [step]
-            asked.append((number, len(parts) if isinstance(step, Batch) else None))
-            # The engine describes its calls without knowing how they are sent.
-            steps += [
-                part
-                if isinstance(part, Command | Call)
-                else Call(part.script, part.keys, part.args)
-                for part in parts
-            ]
-        if not steps:
-            break
-        answers = iter((yield Batch(steps)))
-        for number, length in asked:
-            replies[number] = (
-                next(answers) if length is None else [next(answers) for _ in range(length)]
-            )
-        waiting = [number for number, _ in asked]
-    return results
-
-
 def board_view(board: Board, season: int, window: str = "") -> Operations:
     """The board's reads, to be sent by `together`; `LeaderboardError` for an unknown window."""
     # Rules may have been edited, and equal boards share their operations.
@@ -306,8 +295,8 @@ def _pointer(board: Board) -> Steps[Pointer | None]:
 
 
 def _sequence(board: Board) -> Steps[int]:
-    reply = yield Command("GET", keys.sequence(board.key))
-    return int(reply or 0)
+    reply = yield Command("MGET", keys.sequence(board.key), keys.quiet(board.key))
+    return keys.changed_at(*reply)
 
 
 def _updated(board: Board) -> Steps[datetime | None]:
@@ -365,12 +354,31 @@ def _mine(view: Operations, player_id: str) -> Steps[Mine | None]:
     if entry is None or found is None:
         return None
     ahead, size = found
-    return Mine(entry, around, 100.0 * (ahead + 1) / size, size)
+    place, around = around.index(entry), aliases.masked_all(around)
+    return Mine(around[place], around, 100.0 * (ahead + 1) / size, size)
 
 
 def _online() -> Steps[frozenset[int] | None]:
     found = yield from presence._online_ids(None, ONLINE_AT_ONCE)
     return frozenset(found) if len(found) < ONLINE_AT_ONCE else None
+
+
+def group_values(board: Board, *, window: str = "") -> dict[str, list[str]]:
+    """The values that players have in each field of the board's groups."""
+    found: dict[str, list[str]] = perform(
+        _in_season(board, lambda view: _group_values(view, MOST_MATCHED), window)
+    )
+    return found
+
+
+def _group_values(view: Operations, count: int) -> Steps[dict[str, list[str]]]:
+    fields = view.rules.groups
+    found = yield from together([view._group_values_operation(name, count) for name in fields])
+    return dict(zip(fields, found, strict=True))
+
+
+def _has_places(board: Board) -> Steps[bool]:
+    return bool((yield Command("EXISTS", keys.places(board.key))))
 
 
 def _watching(board: Board) -> Steps[int]:

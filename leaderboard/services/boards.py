@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -19,9 +20,20 @@ from leaderboard.services.audit import Actor
 
 Progress = Callable[[int, int], None]
 
-# Rules by which the keys of a running season are laid out: with others it is made again.
+# Rules by which the keys of a running season are laid out and its sums are rounded: with others it
+# is made again.
 REORDERING = frozenset(
-    {"order", "ties", "ranking", "subscore_order", "groups", "windows", "time_zone"}
+    {
+        "order",
+        "ties",
+        "ranking",
+        "subscore_order",
+        "groups",
+        "windows",
+        "time_zone",
+        "score_format",
+        "score_decimals",
+    }
 )
 # Every process looks a board up again within this many seconds.
 RULES_KNOWN_AFTER = 2.5
@@ -155,7 +167,7 @@ def delete_board(*, board: Board, actor: Actor) -> None:
     with transaction.atomic():
         audit.record("board.delete", actor=actor, slug=board.slug, name=board.name)
         board.delete()
-    forget_keys(key)
+        transaction.on_commit(partial(forget_keys, key))
 
 
 def forget_keys(key: str) -> None:

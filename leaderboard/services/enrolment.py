@@ -1,8 +1,9 @@
-"""From an account to the player it plays as."""
+"""How people become players."""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -25,3 +26,8 @@ def ensure_player(*, user: User) -> Player:
         return Player.objects.create(
             pk=player_id, account=user, display_name=user.get_username()[:60]
         )
+
+
+def enrol(*, players: Iterable[Player]) -> None:
+    """Add people who have no score yet. Players who are known stay as they are."""
+    Player.objects.bulk_create(players, ignore_conflicts=True)

@@ -6,6 +6,7 @@ from leaderboard.errors import (
     SeasonClosedError,
     SeasonOverlapError,
     ServiceError,
+    UnknownSeasonError,
 )
 
 __all__ = [
@@ -14,4 +15,5 @@ __all__ = [
     "SeasonClosedError",
     "SeasonOverlapError",
     "ServiceError",
+    "UnknownSeasonError",
 ]

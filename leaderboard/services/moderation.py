@@ -8,15 +8,17 @@ refuses the banned. SQL is written first, so a restriction that was promised is 
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from config.redis import get_redis
-from leaderboard import keys
+from leaderboard import aliases, keys
 from leaderboard.errors import NotOnBoardError, ServiceError
 from leaderboard.models import Board, Player, Restriction
+from leaderboard.selectors.history import forget_names
 from leaderboard.services import audit, marks, scores
 from leaderboard.services.audit import Actor
 from leaderboard.services.scores import ScoreResult
@@ -27,7 +29,6 @@ def edit_score(
 ) -> ScoreResult:
     """Set a player's score, whatever the board's operator."""
     _need(reason)
-    before = board.engine().get_user_entry(player_id)
     result = scores.submit_score(
         board=board,
         player_id=player_id,
@@ -41,7 +42,7 @@ def edit_score(
         board=board,
         player_id=player_id,
         reason=reason,
-        before=before["score"] if before else None,
+        before=result.previous_score,
         after=score,
     )
     return result
@@ -122,7 +123,7 @@ def lift_restriction(*, restriction: Restriction, reason: str, actor: Actor) -> 
             reason=reason,
             kind=restriction.kind,
         )
-    enforce(restriction.player_id, _boards(restriction.board))
+        _enforce_after_commit(restriction)
 
 
 def lift_expired() -> int:
@@ -185,24 +186,38 @@ def _restrict(
             reason=reason,
             until=until.isoformat() if until else None,
         )
-    enforce(player_id, _boards(board))
+        _enforce_after_commit(restriction)
     return restriction
+
+
+def _enforce_after_commit(restriction: Restriction) -> None:
+    """Redis follows SQL: a caller's transaction may still be rolled back."""
+    transaction.on_commit(partial(enforce, restriction.player_id, _boards(restriction.board)))
+    transaction.on_commit(forget_names)
 
 
 def _apply(board: Board, player_id: str, active: list[Restriction], player: Player | None) -> None:
     privacy = player.privacy if player else Player.Privacy.SHOWN
     hidden = bool(active) or privacy == Player.Privacy.OPTED_OUT
     banned = any(one.kind == Restriction.Kind.BANNED for one in active)
+    anonymous = privacy == Player.Privacy.ANONYMOUS
+    _mark(board, player_id, banned=banned, anonymous=anonymous)
+    engine = board.engine()
+    (engine.hide if hidden else engine.unhide)(player_id, source="moderation")
+
+
+def _mark(board: Board, player_id: str, *, banned: bool, anonymous: bool) -> None:
     client, key = get_redis(), keys.marks(board.key)
-    if banned:
-        client.hset(key, player_id, marks.BANNED)
-    elif privacy == Player.Privacy.ANONYMOUS:
-        client.hset(key, player_id, marks.ANONYMOUS)
+    alias = aliases.alias_of(board, player_id)
+    if anonymous:
+        client.hset(keys.aliases(board.key), alias, player_id)
+    else:
+        client.hdel(keys.aliases(board.key), alias)
+    if banned or anonymous:
+        client.hset(key, player_id, marks.BANNED if banned else marks.ANONYMOUS)
     else:
         client.hdel(key, player_id)
     marks.forget(board)
-    engine = board.engine()
-    (engine.hide if hidden else engine.unhide)(player_id, source="moderation")
 
 
 def _boards(board: Board | None) -> list[Board]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.db import transaction
 
 from config.redis import get_redis
-from leaderboard import keys, nearby
+from leaderboard import aliases, keys, nearby
 from leaderboard.models import Board, Player
-from leaderboard.models.player import ANONYMOUS
 from leaderboard.selectors.history import forget_names
-from leaderboard.services import audit, marks, moderation, scores
+from leaderboard.services import audit, marks, moderation
 from leaderboard.services.audit import Actor
 
 PROFILE_FIELDS = frozenset({"display_name", "country", "team", "avatar", "bio", "privacy"})
@@ -26,10 +26,15 @@ def update_profile(*, player: Player, **changes: Any) -> Player:
         setattr(player, name, value)
     player.full_clean(exclude=["account"])
     player.save()
-    write_through(player)
-    if "privacy" in changes:
-        forget_names()
+    after_change(player, named_anew="privacy" in changes)
     return player
+
+
+def after_change(player: Player, *, named_anew: bool = True) -> None:
+    """Once the profile is committed, show it everywhere; `named_anew` also in past seasons."""
+    transaction.on_commit(partial(write_through, player))
+    if named_anew:
+        transaction.on_commit(forget_names)
 
 
 def delete_player(*, player: Player, actor: Actor) -> None:
@@ -44,29 +49,23 @@ def _forget(player_id: str) -> None:
     for board in Board.objects.all():
         board.engine().delete_user(player_id, source="profile")
         get_redis().hdel(keys.marks(board.key), player_id)
+        get_redis().hdel(keys.aliases(board.key), aliases.alias_of(board, player_id))
         marks.forget(board)
         nearby.forget(board, player_id)
     forget_names()
 
 
 def write_through(player: Player) -> None:
-    """Bring the player's row on every board in line with SQL."""
+    """Bring the player's row on every board in line with SQL: wherever the player has entries or
+    details, whether a season is open or not."""
     boards = list(Board.objects.all())
-    details = row_details(player)
-    for board in boards:
-        scores.update_details(
-            board=board, player_id=player.pk, details=details, source="profile", trusted=True
-        )
+    # First the marks, so that no submission brings the old name back.
     moderation.enforce(player.pk, boards)
-
-
-def row_details(player: Player) -> dict[str, str]:
-    """What stands beside the score. The anonymous keep their place, and nothing else."""
-    if player.privacy == Player.Privacy.ANONYMOUS:
-        return {"name": ANONYMOUS, "country": "", "team": "", "avatar": ""}
-    return {
-        "name": player.display_name or player.pk,
-        "country": player.country,
-        "team": player.team,
-        "avatar": player.avatar,
-    }
+    anonymous = player.privacy == Player.Privacy.ANONYMOUS
+    for board in boards:
+        board.engine().replace_details(
+            player.pk,
+            aliases.row_details(board, player),
+            remove="*" if anonymous else aliases.ALIAS,
+            source="profile",
+        )

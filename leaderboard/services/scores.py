@@ -18,7 +18,7 @@ import msgspec
 
 from config.redis import get_async_redis, get_redis
 from config.sql import ask_sql
-from leaderboard import pointer
+from leaderboard import aliases, pointer
 from leaderboard.engine import (
     AsyncRedisLeaderboard,
     LeaderboardError,
@@ -166,16 +166,16 @@ def update_details(
     player_id: str,
     details: Mapping[str, object],
     source: str = "",
-    trusted: bool = False,
 ) -> Mapping[str, Any] | None:
     """Add to a player's details and leave the score alone; None when not on the board.
 
-    Details given from outside for an anonymous player are ignored unless `trusted`.
+    Those of an anonymous player stay as they are.
     """
-    if not trusted and marks.current(board).get(player_id) == marks.ANONYMOUS:
+    if marks.current(board).get(player_id) == marks.ANONYMOUS:
         return board.engine().get_user_entry(player_id)
+    given = aliases.from_outside(details) or {}
     try:
-        return board.engine().update_details(player_id, details, source=source)
+        return board.engine().update_details(player_id, given, source=source)
     except SeasonMovedError:
         return None  # between two seasons nobody is on the board
 
@@ -188,7 +188,8 @@ async def aupdate_details(
     if (await marks.acurrent(board)).get(player_id) == marks.ANONYMOUS:
         return await engine.get_user_entry(player_id)
     try:
-        return await engine.update_details(player_id, details, source=source)
+        given = aliases.from_outside(details) or {}
+        return await engine.update_details(player_id, given, source=source)
     except SeasonMovedError:
         return None
 
@@ -218,8 +219,12 @@ class _Batch:
                     raise banned
                 self.results[number] = banned
                 continue
-            if mark == marks.ANONYMOUS and row.metadata:
-                row = msgspec.structs.replace(row, metadata=None)
+            if mark == marks.ANONYMOUS:
+                masked = aliases.anonymous_details(board, row.user_id)
+                row = msgspec.structs.replace(row, metadata=masked)
+            elif row.metadata and aliases.ALIAS in row.metadata:
+                given = aliases.from_outside(row.metadata)
+                row = msgspec.structs.replace(row, metadata=given)
             self.waiting.append((number, row))
 
     def submissions(self) -> list[Submission]:

@@ -13,7 +13,12 @@ from django.utils import timezone
 from config.locks import Held, hold
 from config.redis import get_redis
 from leaderboard import archive, pointer
-from leaderboard.errors import SeasonClosedError, SeasonOverlapError, ServiceError
+from leaderboard.errors import (
+    SeasonClosedError,
+    SeasonOverlapError,
+    ServiceError,
+    UnknownSeasonError,
+)
 from leaderboard.models import Board, Season
 from leaderboard.pointer import CLOSED, OPEN, Pointer
 from leaderboard.services import audit
@@ -27,9 +32,11 @@ LOCK_WAIT = 10.0
 CLOCK_MARGIN = timedelta(seconds=30)
 
 
-def season_lock(board: Board, *, wait: float = LOCK_WAIT) -> AbstractContextManager[Held]:
+def season_lock(board: Board, *, wait: float | None = None) -> AbstractContextManager[Held]:
     """One at a time moves or archives a board's seasons; `LockTakenError` when it is taken."""
-    return hold(f"season:{board.slug}", timeout=LOCK_TIMEOUT, wait=wait)
+    return hold(
+        f"season:{board.slug}", timeout=LOCK_TIMEOUT, wait=LOCK_WAIT if wait is None else wait
+    )
 
 
 def open_season(
@@ -96,11 +103,14 @@ def close_season(
     """
     with season_lock(board) as held:
         at = pointer.current(board)
+        if number is not None:
+            _check_known(board, number, at)
         if at is None or not at.is_open:
             last = "" if at is None else f" {_title(board, at.number)} is already closed."
             raise SeasonClosedError(f"{board.name} has no open season.{last}")
         if number is not None and number != at.number:
-            raise SeasonClosedError(f"{_title(board, number)} is already closed.")
+            why = "is already closed" if number < at.number else "has not begun"
+            raise SeasonClosedError(f"{_title(board, number)} {why}.")
         if open_next is None:
             open_next = board.schedule != Board.Schedule.MANUAL
         if open_next:
@@ -295,6 +305,12 @@ def _row(board: Board, number: int, opens: int, closes: int | None) -> dict[str,
         "opens": begin,
         "closes": None if closes is None else pointer.moment(closes),
     }
+
+
+def _check_known(board: Board, number: int, at: Pointer | None) -> None:
+    known = at is not None and at.number == number
+    if not known and not Season.objects.filter(board=board, number=number).exists():
+        raise UnknownSeasonError(f"{board.name} has no season {number}.", field="season")
 
 
 def _title(board: Board, number: int) -> str:

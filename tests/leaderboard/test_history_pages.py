@@ -92,6 +92,7 @@ def test_the_csv_holds_everyone(board, client):
 
 
 @pytest.mark.parametrize("privacy", ["anonymous", "opted_out"])
+@pytest.mark.django_db(transaction=True)
 def test_who_does_not_want_to_be_named_is_not(board, client, privacy):
     client.get("/boards/cup/seasons/1/")
     player = Player.objects.create(id="p3", display_name="Name 3")

@@ -3,14 +3,16 @@
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
-from leaderboard import clock, rebuild, services
+from config.redis import get_redis
+from leaderboard import clock, keys, rebuild, services
 from leaderboard.models import AuditEntry, Board, Restriction, ScoreEvent, Season
 from leaderboard.services import marks
-from tests.leaderboard.boards import ACTOR, forget_seasons, ids, open_board, submit
+from tests.leaderboard.boards import ACTOR, end_time, forget_seasons, ids, open_board, submit
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
@@ -135,3 +137,45 @@ def test_single_scores_are_forgotten_only_of_seasons_that_ended_long_ago():
     Board.objects.update(history_days=None)
     clock.sweep()
     assert ScoreEvent.objects.count() == 3
+
+
+def test_hiding_holds_in_the_season_that_has_just_begun():
+    board = open_board(schedule="daily")
+    submit(board, "cheat", 5)
+    engine = board.engine()  # as somebody has it who looked before the season's end
+    end_time(board)
+    submit(board, "cheat", 9)
+    engine.hide("cheat")
+    assert ids(board.engine().get_top(5)) == []
+    engine.unhide("cheat")
+    assert ids(board.engine().get_top(5)) == ["cheat"]
+    engine.delete_user("cheat")
+    assert ids(board.engine().get_top(5)) == []
+
+
+def test_hiding_again_moves_what_is_on_the_wrong_side(board):
+    engine = board.engine()
+    engine.hide("ada")
+    engine.load([{"user_id": "ada", "score": 30, "at": 1, "counter": 1}])
+    get_redis().zadd(engine.entries_key, {_member(engine, "ada"): 30})
+    engine.hide("ada")
+    assert ids(engine.get_top(9)) == ["bob", "cy"]
+
+
+def _member(engine, player_id):
+    stamp = get_redis().hget(keys.stamps(engine.entries_key), player_id)
+    return stamp[: engine.rules.prefix_length] + player_id.encode()
+
+
+def test_the_log_has_the_true_old_score_of_a_hidden_player(board):
+    services.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    services.edit_score(board=board, player_id="ada", score=12, reason="x", actor=ACTOR)
+    (entry,) = AuditEntry.objects.filter(action="player.score")
+    assert (entry.data["before"], entry.data["after"]) == (30, 12)
+
+
+def test_a_restriction_that_is_rolled_back_hides_nobody(board):
+    with transaction.atomic():
+        services.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+        transaction.set_rollback(True)
+    assert ids(board.engine().get_top(9)) == ["ada", "bob", "cy"]

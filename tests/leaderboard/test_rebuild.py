@@ -66,6 +66,7 @@ def again(board, **options):
         {"max_entries": 6},
     ],
 )
+@pytest.mark.django_db(transaction=True)
 def test_after_the_keys_were_deleted_a_rebuild_gives_the_same_board(rules):
     board = open_board(**rules)
     play(board)
@@ -319,6 +320,7 @@ def test_a_worker_that_knew_a_deleted_board_leaves_no_key_either():
     assert not list(get_redis().scan_iter(match=f"{gone.key}*"))
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_deleted_board_leaves_no_key():
     board = full_board()
     services.delete_board(board=board, actor=ACTOR)

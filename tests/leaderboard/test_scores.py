@@ -158,6 +158,7 @@ def test_many_writers_at_the_end_of_a_season_open_one_next_and_lose_nothing():
         assert seen == sorted(seen)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_banned_player_is_refused_at_once_and_the_others_are_not():
     board = open_board()
     submit(board, "bot", 99)
@@ -171,6 +172,7 @@ def test_a_banned_player_is_refused_at_once_and_the_others_are_not():
     assert good.rank == 1
 
 
+@pytest.mark.django_db(transaction=True)
 def test_details_from_outside_do_not_unmask_the_anonymous():
     board = open_board()
     player = Player.objects.create(id="ada", display_name="Ada")
@@ -181,6 +183,7 @@ def test_details_from_outside_do_not_unmask_the_anonymous():
     assert board.engine().get_user_metadata("ada")["name"] == "Anonymous"
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_new_name_shows_on_every_board_at_once():
     boards = [open_board("one"), open_board("two"), open_board("three")]
     for board in boards[:2]:
@@ -193,6 +196,7 @@ def test_a_new_name_shows_on_every_board_at_once():
     assert boards[2].engine().get_user_metadata("ada") == {}
 
 
+@pytest.mark.django_db(transaction=True)
 def test_who_opts_out_is_not_shown_and_comes_back_with_the_score():
     board = open_board()
     player = Player.objects.create(id="ada")

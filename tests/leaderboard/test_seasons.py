@@ -115,6 +115,7 @@ def test_details_stay_with_players_who_stand_elsewhere():
     assert ids(board.engine().window("all").get_top(9)) == ["ada"]
 
 
+@pytest.mark.django_db(transaction=True)
 def test_hidden_players_are_not_archived_and_leave_nothing():
     board = open_board()
     submit(board, "bot", 99, details={"name": "Bot"})

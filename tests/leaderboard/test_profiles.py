@@ -1,0 +1,110 @@
+"""What a player chooses to show is shown everywhere, and nothing else is."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from config.redis import get_redis
+from leaderboard import clock, keys, rebuild, services
+from leaderboard.models import Player
+from leaderboard.services import marks
+from tests.leaderboard.boards import ACTOR, forget_seasons, open_board, submit
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _new_process():
+    forget_seasons()
+    marks._seen.clear()
+
+
+@pytest.fixture
+def ada():
+    return Player.objects.create(pk="ada", display_name="Ada Lovelace", team="Engine")
+
+
+def in_a_past_day(board):
+    past = (timezone.now() - timedelta(days=3)).date().isoformat()
+    window = board.engine().window("day", past)
+    details = {"name": "Ada Lovelace", "team": "Engine", "mail": "ada@example.org"}
+    row = {"user_id": "ada", "score": 5, "at": 1, "counter": 1, "metadata": details}
+    window.load([row])
+    return window
+
+
+def names(client, board):
+    return client.get(f"/boards/{board.slug}/").content.decode()
+
+
+def test_who_has_only_an_entry_of_a_past_day_becomes_anonymous_there(client, ada):
+    board = open_board(windows=["day"], groups=["team"])
+    past = in_a_past_day(board)
+    assert past.get_group("team", "Engine")["size"] == 1
+    services.update_profile(player=ada, privacy="anonymous")
+    (entry,) = past.get_top(1)
+    assert entry["metadata"]["name"] == "Anonymous"
+    assert "mail" not in entry["metadata"]
+    assert past.get_group("team", "Engine")["size"] == 0
+    submit(board, "ada", 9)
+    assert "Ada Lovelace" not in names(client, board)
+
+
+def test_details_of_a_past_day_go_with_it(ada):
+    board = open_board(windows=["day"])
+    past = board.engine().window("day", (timezone.now() - timedelta(days=3)).date().isoformat())
+    past.load([{"user_id": "ada", "score": 5, "at": 1, "counter": 1}])
+    services.update_profile(player=ada, team="Loom")
+    user, entries = keys.user(board.key, "ada"), past.entries_key
+    assert get_redis().hget(user, "team") == b"Loom"
+    assert get_redis().pexpiretime(user) == get_redis().pexpiretime(entries) > 0
+
+
+def test_between_two_seasons_an_anonymous_player_loses_the_name(client, ada):
+    board = open_board()
+    submit(board, "ada", 5, details={"name": "Ada Lovelace"})
+    services.close_season(board=board, actor=ACTOR, archive_now=False)
+    services.update_profile(player=ada, privacy="anonymous")
+    clock.archive_waiting()
+    services.open_season(board=board, actor=ACTOR)
+    submit(board, "ada", 9)
+    assert "Ada Lovelace" not in names(client, board)
+    assert "Ada Lovelace" not in client.get(f"/boards/{board.slug}/seasons/1/").content.decode()
+
+
+def test_who_is_shown_again_is_named_again(client, ada):
+    board = open_board()
+    submit(board, "ada", 5)
+    services.update_profile(player=ada, privacy="anonymous")
+    services.update_profile(player=ada, privacy="shown")
+    assert "Ada Lovelace" in names(client, board)
+    details = board.engine().get_user_entry("ada")["metadata"]
+    assert details == {"name": "Ada Lovelace", "country": "", "team": "Engine", "avatar": ""}
+
+
+def test_a_rebuild_after_a_loss_keeps_an_anonymous_player_anonymous(client, ada):
+    board = open_board()
+    submit(board, "ada", 5, details={"name": "Ada Lovelace"})
+    services.update_profile(player=ada, privacy="anonymous")
+    rebuild.drain(board, 5)
+    get_redis().delete(keys.user(board.key, "ada"))
+    services.rebuild_board(board=board, actor=ACTOR)
+    assert "Ada Lovelace" not in names(client, board)
+
+
+def test_a_profile_that_is_rolled_back_changes_no_board(ada):
+    board = open_board()
+    submit(board, "ada", 5, details={"name": "Ada Lovelace"})
+    with transaction.atomic():
+        services.update_profile(player=ada, display_name="Countess")
+        transaction.set_rollback(True)
+    assert board.engine().get_user_metadata("ada")["name"] == "Ada Lovelace"
+
+
+def test_nobody_can_give_themselves_an_alias():
+    board = open_board()
+    submit(board, "bob", 5, details={"name": "Bob", "~alias": "anonymous-x"})
+    services.update_details(board=board, player_id="bob", details={"~alias": "y", "team": "A"})
+    assert board.engine().get_user_metadata("bob") == {"name": "Bob", "team": "A"}
