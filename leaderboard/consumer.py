@@ -12,8 +12,6 @@ import os
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +22,11 @@ from prometheus_client import Counter, Gauge
 from redis.exceptions import ResponseError
 
 from config import scripts
+from config.cluster import CautiousCluster
 from config.redis import get_redis
 from leaderboard import keys, overtaking
-from leaderboard.bulk import insert_rows, storable, storable_json, storable_time
+from leaderboard.bulk import insert_rows, storable, storable_time
+from leaderboard.events import Event, events_of
 from leaderboard.models import Board, Player, ScoreEvent
 from leaderboard.retelling import stream_order
 
@@ -86,72 +86,6 @@ PLAYED = frozenset({"score", "details"})
 _bury = scripts.load(Path(__file__).parent / "scripts", "bury_event")
 
 
-class News(msgspec.Struct, frozen=True):
-    """What a script told of one change; `telling.lua` and its users write it."""
-
-    op: str
-    seq: int
-    at: int  # microseconds
-    id: str | None = None
-    season: int | None = None
-    source: str = ""
-    operator: str = ""
-    value: float | None = None
-    score: float | None = None
-    subscore: float | None = None
-    given_subscore: float | None = None
-    rank: int | None = None
-    previous_rank: int | None = None
-    key: str = ""
-    details: dict[str, str] | None = None
-    trimmed: list[str] | None = None
-    limit: int | None = None
-
-
-_decode_news = msgspec.json.Decoder(News).decode
-
-
-@dataclass(frozen=True)
-class Event:
-    """One entry of a stream."""
-
-    stream_id: str
-    raw: dict[bytes, bytes]
-
-    @cached_property
-    def news(self) -> News:
-        return _decode_news(self.raw[b"event"])
-
-    @property
-    def player_id(self) -> str:
-        return storable(self.news.id or "")
-
-    def row(self, board_id: int) -> tuple[Any, ...]:
-        news = self.news
-        data = {
-            name: value
-            for name in ("details", "trimmed", "given_subscore", "limit")
-            if (value := getattr(news, name)) is not None
-        }
-        return (
-            board_id,
-            news.season or 0,
-            news.seq,
-            self.stream_id,
-            news.at,
-            news.op,
-            self.player_id,
-            news.value,
-            news.operator,
-            news.score,
-            news.subscore,
-            news.rank,
-            storable(news.source)[:64],
-            storable(news.key),
-            storable_json(data) if data else None,
-        )
-
-
 class Consumer:
     """One reader of all boards' streams. Several may run, in one process or many."""
 
@@ -186,11 +120,7 @@ class Consumer:
                 return
 
     def read(self, boards: Sequence[Board], claiming: bool) -> Iterator[tuple[Board, list[Event]]]:
-        """New events of every board, and those that a dead worker left, in one round trip.
-
-        Not a blocking read: that cannot span the slots of a cluster, and the worker would not
-        notice a new board.
-        """
+        """New events of every board, and those that a dead worker left, in one round trip."""
         pipe = get_redis().pipeline(transaction=False)
         for board in boards:
             stream = keys.events(board.key)
@@ -207,10 +137,41 @@ class Consumer:
                 elif isinstance(reply, Exception):
                     raise reply
             if isinstance(claimed, list | tuple) and claimed[1]:
-                yield board, _events(claimed[1])
+                yield board, events_of(claimed[1])
             if not isinstance(new, Exception) and new:
                 ((_, entries),) = new
-                yield board, _events(entries)
+                yield board, events_of(entries)
+
+    def wait(self, limit: float) -> int | None:
+        """Wait for the next events of any board, at most `limit` seconds, and store them.
+
+        Returns how many came, or None at once where one call cannot wait for all boards: on a
+        cluster with several, because their streams are in different slots, and without any.
+        """
+        boards = {keys.events(board.key).encode(): board for board in Board.objects.all()}
+        client = get_redis("blocking")
+        if not boards or (len(boards) > 1 and isinstance(client, CautiousCluster)):
+            return None
+        try:
+            streams = client.xreadgroup(
+                GROUP,
+                self.name,
+                dict.fromkeys(boards, ">"),
+                count=BATCH,
+                block=int(limit * 1000),
+            )
+        except ResponseError as error:
+            if "NOGROUP" not in str(error) and "UNBLOCKED" not in str(error):
+                raise
+            for board in boards.values():  # a new board, or one that was deleted while we waited
+                self.join(board)
+            return 0
+        seen = 0
+        for stream, entries in streams or ():
+            events = events_of(entries)
+            seen += len(events)
+            self.handle(boards[stream], events)
+        return seen
 
     def join(self, board: Board) -> None:
         """The first reader of a board makes the group, from the stream's very beginning."""
@@ -385,8 +346,3 @@ def forget_idle_readers(board: Board, idle: float = 3600.0) -> None:
     for reader in readers:
         if not reader["pending"] and reader["idle"] > idle * 1000:
             client.xgroup_delconsumer(stream, GROUP, reader["name"])
-
-
-def _events(entries: Any) -> list[Event]:
-    # A claimed entry that was trimmed meanwhile has no fields.
-    return [Event(stream_id.decode(), fields) for stream_id, fields in entries if fields]

@@ -7,24 +7,26 @@ script. The texts are made when they are read, in the reader's language.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils.translation import gettext
 
 from config import scripts
-from config.redis import get_async_redis, get_redis
-from leaderboard import keys
-from leaderboard.models import Board, FinalStanding, Player, Season
+from config.redis import get_redis
+from config.sql import ask_sql
+from leaderboard import access, keys
+from leaderboard.models import Board, FinalStanding, Season
 from leaderboard.pointer import moment
 from leaderboard.presentation import number_text, season_text
 from leaderboard.retelling import stream_order
-from sessions_app.calls import Call, Steps, perform
+from sessions_app.calls import Call, Steps, aperform, perform
 
 KEPT = 30 * 24 * 3600
 MOST_KEPT = 200
@@ -81,9 +83,10 @@ def overtaken(board: Board, player_id: str, *, by: str, rank: int) -> None:
 
 
 def season_ended(season: Season) -> None:
-    """Tell everyone with an account who took part; repeated within a day, nobody twice."""
-    with_account = Player.objects.filter(account__isnull=False).values("id")
-    standings = FinalStanding.objects.filter(season=season, player_id__in=with_account)
+    """Notify everyone with an account who took part; repeated within a day, nobody twice."""
+    standings = FinalStanding.objects.filter(
+        season=season, player_id__in=access.players_who_see(season.board).values("pk")
+    )
     for player_id, rank in standings.values_list("player_id", "rank").iterator():
         _tell(
             player_id,
@@ -101,30 +104,49 @@ def season_ended(season: Season) -> None:
 
 
 def latest(player_id: str, count: int = 100) -> list[Notice]:
-    """A player's notices, newest first."""
+    """A player's notices, newest first, of the boards that the player may see now."""
     client = get_redis()
     player = _digest(player_id)
     read = (client.get(keys.notices_read(player)) or b"0-0").decode()
-    return list(_notices(client.xrevrange(keys.notices(player), count=count), stream_order(read)))
+    found = list(_notices(client.xrevrange(keys.notices(player), count=count), stream_order(read)))
+    seen = _boards_seen(player_id, {notice.board_slug for notice in found})
+    return [notice for notice in found if notice.board_slug in seen]
 
 
 def unread_count(player_id: str) -> int:
     """How many are unread, counted up to 99."""
-    return perform(unread_steps(player_id))
+    return unread_seen(player_id, perform(unread_steps(player_id)))
 
 
-def unread_steps(player_id: str) -> Steps[int]:
-    """The same question, for pages that ask it together with others."""
+def unread_steps(player_id: str) -> Steps[Mapping[str, int]]:
+    """Unread notices by board, for pages that ask it together with others; `unread_seen` says how
+    many of them the player may see."""
     player = _digest(player_id)
     reply = yield Call(_count, [keys.notices(player), keys.notices_read(player)], [MOST_UNREAD])
-    return int(reply)
+    return {
+        slug.decode(): int(number) for slug, number in zip(reply[::2], reply[1::2], strict=True)
+    }
+
+
+def unread_seen(player_id: str, by_board: Mapping[str, int]) -> int:
+    """The sum over the boards that the player may see now. Asks SQL only when there are any."""
+    seen = _boards_seen(player_id, set(by_board)) if by_board else set()
+    return sum(number for slug, number in by_board.items() if slug in seen)
 
 
 async def aunread_count(player_id: str) -> int:
     """The asynchronous twin."""
-    player = _digest(player_id)
-    names = [keys.notices(player), keys.notices_read(player)]
-    return int(await _count.acall(get_async_redis(), names, [MOST_UNREAD]))
+    by_board = await aperform(unread_steps(player_id))
+    return await ask_sql(unread_seen, player_id, by_board) if by_board else 0
+
+
+def _boards_seen(player_id: str, slugs: set[str]) -> set[str]:
+    """Of these boards, those that the player may see. Members leave, and boards become private."""
+    boards = list(Board.objects.filter(slug__in=slugs))
+    account = None
+    if any(board.visibility == Board.Visibility.PRIVATE for board in boards):
+        account = User.objects.filter(player=player_id).first()
+    return {board.slug for board in boards if access.may_see(account, board)}
 
 
 def player_of(message: bytes) -> str:

@@ -6,11 +6,11 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from leaderboard import notices
+from leaderboard import access, aliases, notices
 from leaderboard.models import Board, Player
 
 if TYPE_CHECKING:
-    from leaderboard.consumer import Event
+    from leaderboard.events import Event
 
 # One look per mover, so at most this many per batch, the best placed first.
 MOST_MOVERS = 50
@@ -33,13 +33,13 @@ def tell(board: Board, events: Sequence[Event]) -> None:
         if mover not in places:
             continue
         at = places.index(mover)
-        name = near[at]["metadata"].get("name") or mover
+        name = aliases.masked(near[at])["metadata"].get("name") or mover
         for entry in near[at + 1 :]:
             # Whoever is overtaken by one stands one place lower than before.
             if previous_rank is None or entry["rank"] <= previous_rank:
                 overtaken.setdefault(entry["user_id"], (name, entry["rank"]))
-    with_account = Player.objects.filter(pk__in=overtaken, account__isnull=False)
-    for player_id in with_account.values_list("pk", flat=True):
+    notified = access.players_who_see(board).filter(pk__in=overtaken)
+    for player_id in notified.values_list("pk", flat=True):
         name, rank = overtaken[player_id]
         notices.overtaken(board, player_id, by=name, rank=rank)
 
@@ -50,8 +50,8 @@ def _movers(events: Sequence[Event]) -> list[tuple[str, int | None]]:
     movers: dict[str, tuple[int, int | None]] = {}
     for event in events:
         rank, previous = event.news.rank, event.news.previous_rank
-        if rank is None or event.news.at < since:
-            continue
+        if event.news.op != "score" or rank is None or event.news.at < since:
+            continue  # who is shown again, or renamed, has overtaken nobody
         player_id = event.player_id
         if player_id in movers:
             previous = movers[player_id][1]  # where the player stood before the first of them

@@ -51,6 +51,7 @@ def test_an_event_has_all_that_is_needed(board):
     assert Player.objects.get().display_name == "Ada"
 
 
+@pytest.mark.django_db(transaction=True)
 def test_removing_and_hiding_are_in_the_log_too(board):
     submit(board, "ada", 10)
     services.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)

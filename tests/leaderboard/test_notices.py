@@ -1,0 +1,106 @@
+"""Notices tell what somebody may know, and only what a player did."""
+
+import pytest
+from django.contrib.auth.models import Permission, User
+
+from leaderboard import consumer, notices, services
+from leaderboard.models import Player, Season
+from leaderboard.services import marks
+from tests.leaderboard.boards import ACTOR, forget_seasons, open_board, submit
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _new_process():
+    forget_seasons()
+    marks._seen.clear()
+
+
+def account(name, **values):
+    user = User.objects.create_user(name, **values)
+    Player.objects.create(pk=name, account=user, display_name=name.title())
+    return user
+
+
+def store(board):
+    reader = consumer.Consumer("tests")
+    reader.join(board)
+    reader.run_once()
+
+
+@pytest.fixture
+def board():
+    return open_board()
+
+
+@pytest.fixture
+def private():
+    board = open_board(visibility="private")
+    board.members.add(account("ada"))
+    return board
+
+
+def test_who_is_shown_again_has_overtaken_nobody(board):
+    account("ada")
+    submit(board, "ada", 10)
+    submit(board, "cheat", 20)
+    services.hide_player(board=board, player_id="cheat", reason="x", actor=ACTOR)
+    store(board)
+    before = len(notices.latest("ada"))
+    services.unhide_player(board=board, player_id="cheat", reason="x", actor=ACTOR)
+    store(board)
+    assert len(notices.latest("ada")) == before
+
+
+def test_former_members_of_a_private_board_are_not_notified(private):
+    submit(private, "ada", 10)
+    store(private)
+    private.members.clear()
+    submit(private, "bob", 20)
+    store(private)
+    services.close_season(board=private, actor=ACTOR)
+    private.members.add(User.objects.get(username="ada"))
+    assert notices.latest("ada") == []
+    assert notices.unread_count("ada") == 0
+
+
+def test_members_are_notified(private):
+    submit(private, "ada", 10)
+    store(private)
+    submit(private, "bob", 20)
+    store(private)
+    notices.season_ended(Season.objects.get())
+    assert [notice.kind for notice in notices.latest("ada")] == ["overtaken"]
+
+
+def test_staff_are_notified_of_private_boards_that_they_may_see(private):
+    for name in ("clerk", "guard"):
+        account(name, is_staff=True)
+    permission = Permission.objects.get(codename="view_board")
+    User.objects.get(username="clerk").user_permissions.add(permission)
+    for name in ("clerk", "guard"):
+        submit(private, name, 10)
+    store(private)
+    submit(private, "bob", 20)
+    store(private)
+    assert len(notices.latest("clerk")) == 1
+    assert notices.latest("guard") == []
+
+
+@pytest.mark.parametrize("loss", ["membership", "publicity", "board"])
+def test_old_notices_are_gone_with_the_right_to_see_the_board(loss):
+    board = open_board(visibility="private" if loss == "membership" else "public")
+    board.members.add(account("ada"))
+    notices.overtaken(board, "ada", by="Bob", rank=2)
+    assert notices.unread_count("ada") == len(notices.latest("ada")) == 1
+    match loss:
+        case "membership":
+            board.members.clear()
+        case "publicity":
+            board.members.clear()
+            services.change_board(board=board, changes={"visibility": "private"}, actor=ACTOR)
+        case "board":
+            services.delete_board(board=board, actor=ACTOR)
+    assert notices.latest("ada") == []
+    assert notices.unread_count("ada") == 0
