@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,17 +13,19 @@ from django.utils import translation
 from django.utils.translation import gettext
 
 from config.sql import ask_sql
-from leaderboard import presentation
-from leaderboard.live.hub import Watch
+from leaderboard import aliases, presentation
+from leaderboard.access import Rights
+from leaderboard.live.feed import Watch
+from leaderboard.live.players import PlayersReader
 from leaderboard.live.topic import Picture, Row
 from leaderboard.models import Board
-from leaderboard.selectors import standings
+from leaderboard.selectors import final, standings
 from leaderboard.selectors.people import accounts_of
-from leaderboard.selectors.standings import Standings
+from leaderboard.selectors.standings import Slice, Standings
 from sessions_app import presence
 
-# Score, details, whether online, subscore if the board keeps one.
-Content = tuple[float, tuple[tuple[str, str], ...], bool, float | None]
+# Score, details, whether online, subscore if the board keeps one, whether not to be named.
+Content = tuple[float, tuple[tuple[str, str], ...], bool, float | None, bool]
 
 
 class BoardSource:
@@ -40,11 +43,22 @@ class BoardSource:
             entry["user_id"]: Row(entry["rank"], _content(entry, entry["user_id"] in online))
             for entry in entries
         }
-        season = found.pointer.number if found.pointer else 0
-        return Picture(season, found.page.size, rows)
+        if found.pointer is None:
+            return Picture(0, found.page.size, rows, "planned")
+        return Picture(found.pointer.number, found.page.size, rows, found.pointer.state)
 
     async def standings(self) -> Standings:
+        """The newest standings; of a season that is over, the final ones."""
+        found = await self.running()
+        if self.window or not final.is_over(found):
+            return found
+        return await ask_sql(self.final, found)
+
+    async def running(self) -> Standings:
         return await standings.atop(self.board, window=self.window)
+
+    def final(self, found: Standings) -> Standings:
+        return final.page(self.board, found)
 
     async def online(self, player_ids: list[str]) -> set[str]:
         return set()
@@ -54,24 +68,21 @@ class BoardSource:
 
     def encode(self, before: Picture | None, after: Picture) -> bytes:
         known = before.rows if before else {}
-        data: dict[str, Any] = {
-            "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
-            "size": self.size(after.size),
-        }
-        order = [(player_id, row.rank) for player_id, row in after.rows.items()]
-        if before is None or order != [(one, row.rank) for one, row in known.items()]:
-            data["order"] = order
         changed = {
             player_id: row
             for player_id, row in after.rows.items()
             if player_id not in known or self.differs(known[player_id], row)
         }
-        if changed:
-            data["rows"] = self.rows(changed, known)
-        return msgspec.json.encode(data)
-
-    def encode_season(self, after: Picture) -> bytes:
-        return b"{}"  # pages load themselves anew
+        return msgspec.json.encode(
+            {
+                "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "season": after.season or None,
+                "state": after.state,
+                "size": self.size(after.size),
+                "order": [(player_id, row.rank) for player_id, row in after.rows.items()],
+                "rows": self.rows(changed, known),
+            }
+        )
 
     def differs(self, before: Row, after: Row) -> bool:
         return bool(before.content != after.content)
@@ -89,17 +100,34 @@ class BoardSource:
 class JsonSource(BoardSource):
     """For programs: the entries as the API gives them, of the top or of given players."""
 
-    def __init__(self, board: Board, window: str, player_ids: Sequence[str] = ()) -> None:
+    def __init__(
+        self, board: Board, window: str, player_ids: Sequence[str] = (), *, with_ids: bool = False
+    ) -> None:
         super().__init__(board, window)
         self.player_ids = player_ids
+        self.with_ids = with_ids
+        if player_ids:
+            self.reader = PlayersReader.of(board, window)
 
-    async def standings(self) -> Standings:
+    async def running(self) -> Standings:
         if not self.player_ids:
-            return await super().standings()
-        return await standings.asome(self.board, self.player_ids, window=self.window)
+            found = await standings.atop(self.board, window=self.window, with_ids=True)
+            entries = aliases.masked_all(found.page.entries, with_id=self.with_ids)
+            return replace(found, page=replace(found.page, entries=entries))
+        names = self.player_ids
+        if self.with_ids:
+            found = await self.reader.read(names)
+            entries = aliases.masked_all(found.page.entries, with_id=True)
+        else:
+            ids = [await aliases.afind(self.board, name) or name for name in names]
+            found = await self.reader.read(ids)
+            entries = aliases.masked_some(found.page.entries, names)
+        return replace(found, page=Slice(len(entries), entries))
 
-    def encode_season(self, after: Picture) -> bytes:
-        return self.encode(None, after)
+    def final(self, found: Standings) -> Standings:
+        if not self.player_ids:
+            return super().final(found)
+        return final.some(self.board, found, self.player_ids)
 
     def differs(self, before: Row, after: Row) -> bool:
         return before != after  # a page moves a row by the order alone, a program wants to be told
@@ -107,7 +135,7 @@ class JsonSource(BoardSource):
     def rows(self, changed: dict[str, Row], known: Mapping[str, Row]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for player_id, row in changed.items():
-            score, details, _, subscore = row.content
+            score, details, _, subscore, _ = row.content
             found[player_id] = {
                 "player": player_id,
                 "rank": row.rank,
@@ -155,14 +183,14 @@ class HtmlSource(BoardSource):
         return {player_id: self._draw(player_id, row) for player_id, row in changed.items()}
 
     def _draw(self, player_id: str, row: Row) -> str:
-        score, details, online, _ = row.content
+        score, details, online, _, masked = row.content
         entry = {
             "rank": row.rank,
             "user_id": player_id,
             "score": score,
             "metadata": dict(details),
         }
-        line = presentation.line(self.board, entry, online=online)
+        line = presentation.line(self.board, entry, online=online, url="" if masked else None)
         html: str = self.template.render({"row": line})
         return html.strip()
 
@@ -177,7 +205,7 @@ class HtmlSource(BoardSource):
 
 def _content(entry: dict[str, Any], online: bool) -> Content:
     details = tuple(sorted(entry["metadata"].items()))
-    return entry["score"], details, online, entry.get("subscore")
+    return entry["score"], details, online, entry.get("subscore"), entry.get("masked", False)
 
 
 def watch_page(
@@ -188,6 +216,9 @@ def watch_page(
     last_sequence: int | None,
     player_id: str | None,
     viewer: str | None,
+    session: str = "",
+    user_id: int | None = None,
+    rights: Rights = None,
 ) -> Watch:
     """What a page's stream asks the hub for."""
     # Edited rules or another language make another topic; the old one ends with its viewers.
@@ -199,6 +230,9 @@ def watch_page(
         last_sequence,
         player_id,
         viewer,
+        session,
+        user_id,
+        rights,
     )
 
 
@@ -208,8 +242,17 @@ def watch_json(
     window: str = "",
     last_sequence: int | None = None,
     player_ids: Sequence[str] = (),
+    owner: str = "",
+    with_ids: bool = False,
 ) -> Watch:
-    """The same hub for programs: `get_hub().stream(watch_json(board))`."""
+    """The same hub for programs: `get_hub().stream(watch_json(board))`; `with_ids` for those who
+    may know the ids of anonymous players."""
     wanted = tuple(sorted(set(player_ids)))
-    view = ("json", window, wanted, board.updated_at)
-    return Watch(board.slug, view, lambda: JsonSource(board, window, wanted), last_sequence)
+    view = ("json", window, wanted, with_ids, board.updated_at)
+    return Watch(
+        board.slug,
+        view,
+        lambda: JsonSource(board, window, wanted, with_ids=with_ids),
+        last_sequence,
+        owner=owner if wanted else "",
+    )

@@ -10,8 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator
 from itertools import chain
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -22,9 +21,11 @@ from config import shutdown
 from config.listening import listener
 from config.outages import OUTAGES
 from config.redis import OUTAGE_ERRORS, get_async_redis
+from config.sql import ask_sql
 from leaderboard import keys, notices
-from leaderboard.access import ACCESS_CHANGED
-from leaderboard.live.topic import HEARTBEAT, OPENING, Source, Topic, Viewer, event
+from leaderboard.access import ACCESS_CHANGED, Rights, rights_of
+from leaderboard.live.feed import Feed, Reader, Watch
+from leaderboard.live.topic import HEARTBEAT, OPENING, Viewer, event
 from sessions_app import keys as session_keys
 from sessions_app.backend import parse_ended
 from sessions_app.presence import Viewers
@@ -32,95 +33,16 @@ from sessions_app.presence import Viewers
 logger = logging.getLogger("rostrum.live")
 
 GATHER = 0.25  # seconds between two updates of a board
-MINE_EVERY = 1.0  # seconds between two looks at where the viewers themselves stand
 BEAT = 1.0  # seconds between two reports of who is here
 LOOK_AGAIN = 5  # beats between two looks at a board on which nothing happened
 BEATS_PER_HEARTBEAT = 15  # to the browsers
-LINGER = 60.0  # seconds a topic without viewers is kept, for those who come back
+ASK_RIGHTS = 3.0  # seconds between two looks at the rights of who is signed in
 RETRY = (0.1, 0.5, 1.0, 2.0)  # seconds between attempts to reach Redis again; the last repeats
 
 
 class _Message(msgspec.Struct):
     seq: int = 0
     op: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """What one viewer asks for.
-
-    `view` names the topic within the board: the first viewer's `source` feeds it. `viewer` is the
-    name under which presence counts them, `player_id` whose own line they want to hear about,
-    `session` the digest of the session that let them in: the stream ends with it.
-    """
-
-    slug: str
-    view: Hashable
-    source: Callable[[], Source]
-    last_sequence: int | None = None
-    player_id: str | None = None
-    viewer: str | None = None
-    session: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """A page without a board: it hears of its player's notices, if the account has a player."""
-
-    player_id: str | None
-    viewer: str | None
-    session: str
-
-
-class Feed:
-    """A board that somebody watches: its topics, and the newest sequence heard of."""
-
-    def __init__(self, slug: str) -> None:
-        self.slug = slug
-        self.topics: dict[Hashable, Topic] = {}
-        self.sequence = 0
-        self.changed = asyncio.Event()
-        self.task: asyncio.Task[None] | None = None
-        self._mine_pause: asyncio.TimerHandle | None = None
-        self._mine_missed = False
-
-    def hear(self, sequence: int) -> None:
-        self.sequence = max(self.sequence, sequence)
-        self.changed.set()
-
-    async def refresh(self) -> None:
-        """Tell each topic what changed; where the viewers themselves stand, once a second."""
-        sequence = self.sequence
-        topics = list(self.topics.values())
-        for topic in topics:
-            await topic.refresh(sequence)
-        if self._mine_pause is not None:
-            self._mine_missed = True
-            return
-        self._mine_missed = False
-        self._mine_pause = asyncio.get_running_loop().call_later(MINE_EVERY, self._end_pause)
-        for topic in topics:
-            await topic.refresh_mine()
-
-    def _end_pause(self) -> None:
-        self._mine_pause = None
-        if self._mine_missed:
-            self.changed.set()
-
-    def announce(self, name: str, data: bytes) -> None:
-        for topic in self.topics.values():
-            topic.announce(name, data)
-
-    def end(self) -> None:
-        """End every stream; browsers that are still welcome reconnect and are asked anew."""
-        for topic in self.topics.values():
-            topic.close()
-        self.topics.clear()
-
-    def drop_unwatched(self, now: float) -> None:
-        for view, topic in list(self.topics.items()):
-            if topic.empty_since is not None and now - topic.empty_since > LINGER:
-                del self.topics[view]
 
 
 class Hub:
@@ -133,14 +55,16 @@ class Hub:
         self._tasks: list[asyncio.Task[None]] = []
         self._channels: dict[bytes, Feed] = {}
         self._by_session: defaultdict[str, set[Viewer]] = defaultdict(set)
-        self._readers: set[Viewer] = set()
+        self._by_user: defaultdict[int, dict[Viewer, Rights]] = defaultdict(dict)
+        self._readers: dict[Viewer, Reader] = {}
         self._starting = asyncio.Lock()
 
     async def stream(
         self, watch: Watch, gone: asyncio.Future[Any] | None = None
     ) -> AsyncGenerator[bytes]:
         """Chunks of server-sent events for one viewer, until `gone` is done or the process ends."""
-        topic = await self._topic(watch)
+        feed = await self._feed(watch.slug)
+        topic = await feed.topic(watch)
         viewer = topic.enter(watch.last_sequence, watch.player_id)
         try:
             async with self._welcome(viewer, watch, watch.slug, gone):
@@ -158,24 +82,31 @@ class Hub:
     async def notices(
         self, reader: Reader, gone: asyncio.Future[Any] | None = None
     ) -> AsyncGenerator[bytes]:
-        """Chunks for a page without a board, which begin with the number of unread notices."""
+        """Chunks for a page without a board of its own: the number of unread notices, and which of
+        the boards that it lists have changed."""
         async with self._starting:
             await self._start()
         viewer = Viewer(0, reader.player_id)
-        self._readers.add(viewer)
+        listed: list[Feed] = []
         try:
+            for slug in reader.slugs:
+                feed = await self._feed(slug)
+                feed.readers += 1
+                listed.append(feed)
+            self._readers[viewer] = reader
             async with self._welcome(viewer, reader, "", gone):
-                viewer.private = OPENING
+                viewer.tell("open", OPENING)
                 if reader.player_id is not None:
-                    viewer.private += await _unread(reader.player_id)
+                    viewer.tell("notice", await _unread(reader.player_id))
                 while not viewer.gone:
-                    if viewer.private:
-                        chunk, viewer.private = viewer.private, b""
+                    if chunk := viewer.take():
                         yield chunk
                     else:
                         await viewer.wait()
         finally:
-            self._readers.discard(viewer)
+            self._readers.pop(viewer, None)
+            for feed in listed:
+                feed.readers -= 1
 
     @contextlib.asynccontextmanager
     async def _welcome(
@@ -188,6 +119,8 @@ class Hub:
             gone.add_done_callback(lambda _: viewer.leave())
         if who.session:
             self._by_session[who.session].add(viewer)
+        if who.user_id is not None:
+            self._by_user[who.user_id][viewer] = who.rights
         try:
             if who.session and not await get_async_redis().exists(
                 session_keys.session(who.session)
@@ -201,6 +134,10 @@ class Hub:
                 self._by_session[who.session].discard(viewer)
                 if not self._by_session[who.session]:
                     del self._by_session[who.session]
+            if who.user_id is not None:
+                del self._by_user[who.user_id][viewer]
+                if not self._by_user[who.user_id]:
+                    del self._by_user[who.user_id]
 
     async def stop(self) -> None:
         """End every stream at once."""
@@ -220,23 +157,19 @@ class Hub:
                 await self._subscription.aclose()
             self._subscription = None
 
-    async def _topic(self, watch: Watch) -> Topic:
+    async def _feed(self, slug: str) -> Feed:
         async with self._starting:
             await self._start()
-            feed = self.feeds.get(watch.slug)
+            feed = self.feeds.get(slug)
             if feed is None:
-                feed = Feed(watch.slug)
-                channel = _channel(watch.slug)
+                feed = Feed(slug)
+                channel = _channel(slug)
                 # Subscribed before the sequence is read: a change in between is heard of.
                 await self._subscription.subscribe(channel)
-                feed.sequence = await self._sequence(watch.slug)
-                self.feeds[watch.slug] = self._channels[channel.encode()] = feed
+                feed.sequence = await self._sequence(slug)
+                self.feeds[slug] = self._channels[channel.encode()] = feed
                 feed.task = asyncio.create_task(self._gather(feed))
-        topic = feed.topics.get(watch.view)
-        if topic is None:
-            topic = feed.topics[watch.view] = Topic(watch.source())
-        await topic.open(feed.sequence)
-        return topic
+            return feed
 
     async def _start(self) -> None:
         if self._tasks:
@@ -244,7 +177,7 @@ class Hub:
         await self._subscribe()
         self._tasks = [
             asyncio.create_task(work())
-            for work in (self._listen, self._beat, self._stop_with_process)
+            for work in (self._listen, self._beat, self._ask_rights, self._stop_with_process)
         ]
 
     async def _subscribe(self) -> None:
@@ -262,7 +195,8 @@ class Hub:
         )
 
     async def _sequence(self, slug: str) -> int:
-        return int(await get_async_redis().get(keys.sequence(keys.base(slug))) or 0)
+        base = keys.base(slug)
+        return keys.changed_at(*await get_async_redis().mget(keys.sequence(base), keys.quiet(base)))
 
     async def _listen(self) -> None:
         """Pass on what the subscription hears."""
@@ -277,7 +211,7 @@ class Hub:
                         self._end(digest)
                 message = await self._subscription.get_message(timeout=1.0)
                 if message is not None:
-                    await self._hear(message)
+                    await self._hear_safely(message)
             except OUTAGE_ERRORS as error:
                 if not failures:
                     logger.warning("Live feed lost Redis", extra={"error": type(error).__name__})
@@ -288,6 +222,16 @@ class Hub:
             if failures:
                 failures = 0
                 self._announce("redis", b'{"away":false}')
+
+    async def _hear_safely(self, message: dict[str, Any]) -> None:
+        """A message that cannot be read is dropped: it must not end the listener of all pages."""
+        try:
+            await self._hear(message)
+        except OUTAGE_ERRORS:
+            raise
+        except Exception:
+            channel = message["channel"].decode("utf-8", "replace")
+            logger.warning("Live message dropped", extra={"channel": channel}, exc_info=True)
 
     async def _hear(self, message: dict[str, Any]) -> None:
         if message["channel"] == session_keys.presence_leaving().encode():
@@ -312,6 +256,9 @@ class Hub:
             told = _told(message["data"])
             if told.op == ACCESS_CHANGED:
                 feed.end()
+                for viewer, reader in self._readers.items():
+                    if feed.slug in reader.slugs:
+                        viewer.leave()
             else:
                 feed.hear(told.seq)
 
@@ -324,7 +271,7 @@ class Hub:
         if viewers:
             chunk = await _unread(player_id)
             for viewer in viewers:
-                viewer.tell(chunk)
+                viewer.tell("notice", chunk)
 
     def _end(self, session: str) -> None:
         """End the streams that a session let in; a browser that is still welcome reconnects."""
@@ -361,12 +308,10 @@ class Hub:
                 for slug, watching in (await self.viewers.tick()).items():
                     if feed := self.feeds.get(slug):
                         feed.announce("presence", b'{"watching":%d}' % watching)
-            if count % BEATS_PER_HEARTBEAT == 0:
-                for viewer in self._readers:
-                    viewer.tell(viewer.private or HEARTBEAT)
+            self._tell_readers(heartbeat=count % BEATS_PER_HEARTBEAT == 0)
             for feed in list(self.feeds.values()):
                 feed.drop_unwatched(asyncio.get_running_loop().time())
-                if not feed.topics:
+                if not feed.is_watched:
                     with contextlib.suppress(*OUTAGE_ERRORS):
                         await self._forget(feed)
                     continue
@@ -376,6 +321,35 @@ class Hub:
                 if count % BEATS_PER_HEARTBEAT == 0:
                     for topic in feed.topics.values():
                         topic.beat()
+
+    def _tell_readers(self, *, heartbeat: bool) -> None:
+        """Pages that list boards hear once a second which of them have changed."""
+        moved = frozenset(feed.slug for feed in self.feeds.values() if feed.take_moved())
+        for viewer, reader in self._readers.items():
+            if heartbeat:
+                viewer.tell("heartbeat", HEARTBEAT)
+            if changed := moved.intersection(reader.slugs):
+                viewer.tell("boards", event("boards", msgspec.json.encode(sorted(changed))))
+
+    async def _ask_rights(self) -> None:
+        """End the streams of accounts that have other rights than when they were let in. A page
+        that is still welcome reconnects. Asked of SQL, because not every change sends a signal."""
+        while True:
+            await asyncio.sleep(ASK_RIGHTS)
+            watching = {user_id: dict(viewers) for user_id, viewers in self._by_user.items()}
+            if not watching:
+                continue
+            try:
+                rights = await ask_sql(rights_of, list(watching))
+            except OUTAGES:
+                continue  # nobody can have changed anything
+            except Exception:
+                logger.exception("Rights of viewers cannot be read")
+                continue
+            for user_id, viewers in watching.items():
+                for viewer, admitted_with in viewers.items():
+                    if rights.get(user_id) != admitted_with:
+                        viewer.leave()
 
     async def _forget(self, feed: Feed) -> None:
         self.feeds.pop(feed.slug, None)

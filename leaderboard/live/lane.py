@@ -1,5 +1,5 @@
-"""`/live/boards/<slug>/`, and `/live/notices/` for pages without a board, served before Django: a
-viewer costs one small coroutine.
+"""`/live/boards/<slug>/`, `/live/home/` for the list of boards and `/live/notices/` for others,
+served before Django: a viewer costs one small coroutine.
 
 Who may watch is decided once, when the stream opens, by the same rules as the page. Whatever is
 refused is passed on to Django, whose view at this address only says no, in the product's look.
@@ -11,7 +11,6 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from typing import Any
@@ -28,16 +27,19 @@ from config.problems import CONTENT_TYPE, problem_body
 from config.sql import ask_sql
 from config.views import RETRY_AFTER
 from leaderboard import selectors
+from leaderboard.access import Rights, rights_of
 from leaderboard.live.boards import watch_page
-from leaderboard.live.hub import Reader, Watch, get_hub
+from leaderboard.live.feed import Reader, Watch
+from leaderboard.live.hub import get_hub
 from leaderboard.models import Board
+from leaderboard.selectors.boards import listed_boards
 from leaderboard.selectors.people import player_id_of
 from ratelimit import requests as limited_requests
 from sessions_app import presence
 from sessions_app.backend import SessionStore
 
 POLICY = "live_stream"
-_PATH = re.compile(r"/live/(?:notices|boards/(?P<slug>[a-z0-9-]{1,64}))/")
+_PATH = re.compile(r"/live/(?:(?P<page>notices|home)|boards/(?P<slug>[a-z0-9-]{1,64}))/")
 
 # The chunks of a stream; the future is done when the viewer has left.
 Chunks = Callable[[asyncio.Future[Any]], AsyncGenerator[bytes]]
@@ -70,7 +72,7 @@ class LiveLane:
         async with limited_requests.akept(request, POLICY) as has_place:
             if has_place:
                 try:
-                    admitted = await ask_sql(admit, request, match["slug"])
+                    admitted = await ask_sql(admit, request, match["slug"], match["page"])
                 except OUTAGES as error:
                     await _send_outage(send, error)
                     return
@@ -83,34 +85,48 @@ class LiveLane:
         await self.application(scope, receive, send)
 
 
-def admit(request: ASGIRequest, slug: str | None) -> Watch | Reader | None:
+def admit(request: ASGIRequest, slug: str | None, page: str | None) -> Watch | Reader | None:
     """The same questions as the page's: which board, may this person see it, is the view kept?
-    Without a board: whose notices? Only one's own, and nobody's for strangers."""
+    Without a board: the notices of the reader's own player, and the boards that the list shows."""
     session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
     request.session = session
-    request.user = get_user(request)
+    user = request.user = get_user(request)
+    digest, user_id, rights = "", None, None
+    if user.is_authenticated:
+        # Read before the board: a change in between ends the stream at the next look.
+        digest, user_id, rights = session.digest, user.pk, _rights(user.pk)
+    if page == "notices" and user_id is None:
+        return None
     if slug is None:
-        if not request.user.is_authenticated:
-            return None
+        slugs: tuple[str, ...] = ()
+        if page == "home":
+            listed = listed_boards(user, request.GET.get("page", "1"))
+            slugs = tuple(board.slug for board in listed.boards)
         viewer = presence.viewer_of(request)
-        return Reader(player_id_of(request.user), viewer, session.digest)
+        return Reader(player_id_of(user), viewer, digest, user_id, rights, slugs)
     try:
-        board = selectors.get_board(slug, request.user)
+        board = selectors.get_board(slug, user)
     except Board.DoesNotExist:
         return None
     window = request.GET.get("window", "")
     if window and window not in board.windows:
         return None
     last_sequence = request.headers.get("Last-Event-ID") or request.GET.get("since", "")
-    watch = watch_page(
+    return watch_page(
         board,
         window=window,
         language=get_language_from_request(request),
         last_sequence=_number(last_sequence),
-        player_id=player_id_of(request.user),
+        player_id=player_id_of(user),
         viewer=presence.viewer_of(request),
+        session=digest,
+        user_id=user_id,
+        rights=rights,
     )
-    return replace(watch, session=session.digest) if request.user.is_authenticated else watch
+
+
+def _rights(user_id: int) -> Rights:
+    return rights_of([user_id]).get(user_id)
 
 
 def _number(text: str) -> int | None:

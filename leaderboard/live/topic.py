@@ -29,11 +29,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The lines that a topic shows, in order, and what stands around them."""
+    """The lines that a topic shows, in order; the season they are of, and its state."""
 
     season: int = 0
     size: int = 0
     rows: Mapping[str, Row] = field(default_factory=dict)
+    state: str = "open"
+
+    @property
+    def is_over(self) -> bool:
+        return self.state == "closed"
 
 
 class Source(Protocol):
@@ -43,9 +48,6 @@ class Source(Protocol):
 
     def encode(self, before: Picture | None, after: Picture) -> bytes:
         """The data of an event: what changed, or everything when `before` is None."""
-
-    def encode_season(self, after: Picture) -> bytes:
-        """The data of the event that says that another season began."""
 
     async def read_mine(self, player_ids: list[str]) -> dict[str, Any]:
         """For viewers who are players: what their own line says, by player id."""
@@ -69,13 +71,13 @@ def event(name: str, data: bytes, sequence: int | None = None) -> bytes:
 class Viewer:
     """One open stream: its place in the ring, and the future that wakes it."""
 
-    __slots__ = ("_waiting", "gone", "is_new", "mine_sent", "player_id", "position", "private")
+    __slots__ = ("_private", "_waiting", "gone", "is_new", "mine_sent", "player_id", "position")
 
     def __init__(self, position: int, player_id: str | None = None) -> None:
         self.position = position
         self.player_id = player_id
         self.mine_sent = b""
-        self.private = b""  # for this viewer alone: notices
+        self._private: dict[str, bytes] = {}  # for this viewer alone, the newest of each kind
         self.is_new = True
         self.gone = False
         self._waiting: asyncio.Future[None] | None = None
@@ -91,10 +93,16 @@ class Viewer:
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
-    def tell(self, chunk: bytes) -> None:
-        """Something for this viewer alone; only the newest is kept for a slow one."""
-        self.private = chunk
+    def tell(self, name: str, chunk: bytes) -> None:
+        """Something for this viewer alone; of each name only the newest is kept for a slow one."""
+        self._private[name] = chunk
         self.wake()
+
+    def take(self) -> bytes:
+        """What was said to this viewer alone and is not sent yet."""
+        chunk = b"".join(self._private.values())
+        self._private.clear()
+        return chunk
 
     def leave(self) -> None:
         self.gone = True
@@ -104,8 +112,9 @@ class Viewer:
 class Topic:
     """A source, its newest picture, the ring, and who watches."""
 
-    def __init__(self, source: Source, ring: int = RING) -> None:
+    def __init__(self, source: Source, ring: int = RING, owner: str = "") -> None:
         self.source = source
+        self.owner = owner  # the caller that it is read for alone, if any
         self.viewers: set[Viewer] = set()
         self.picture = Picture()
         self.sequence = 0
@@ -137,8 +146,8 @@ class Topic:
         if sequence <= self.sequence and before == self.picture:
             return
         self.sequence = max(sequence, self.sequence)
-        if before.season != self.picture.season:
-            data = self.source.encode_season(self.picture)
+        if (before.season, before.is_over) != (self.picture.season, self.picture.is_over):
+            data = self.source.encode(None, self.picture)
             self._tell(event("season", data, self.sequence), self.sequence)
         else:
             data = self.source.encode(before, self.picture)
@@ -208,9 +217,7 @@ class Topic:
         if mine != viewer.mine_sent:
             viewer.mine_sent = mine
             chunk += mine
-        if viewer.private:
-            chunk, viewer.private = chunk + viewer.private, b""
-        return chunk
+        return chunk + viewer.take()
 
     def _position_after(self, last_sequence: int | None) -> int:
         # Ahead of us: the board's counter began anew, or another process is faster. Start fresh.

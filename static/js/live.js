@@ -1,4 +1,5 @@
-// One event stream per page: a board that moves (board_section.html), or notices (unread.html).
+// One event stream per page: a board (board_section.html, player.html), the list of boards
+// (home.html), or notices (unread.html).
 
 const GLIDE = { duration: 550, easing: "cubic-bezier(.2,.8,.2,1)" };
 const ROWS = "[data-rows] [data-id]";
@@ -9,8 +10,12 @@ const opened = new Map();
 let stream;
 let lastId = "";
 let saying = 0;
+let over = false;
+const RELOAD_EVERY = 60_000; // at most, for each page
 /** @type {Record<string, number>} */
 const waiting = {};
+/** When htmx was last let ask. @type {Record<string, number>} */
+const asked = {};
 
 /** @param {string} selector */
 const find = (selector) => /** @type {HTMLElement | null} */ (document.querySelector(selector));
@@ -22,8 +27,9 @@ const put = (selector, text) => all(selector).forEach((one) => { one.textContent
 const text = (number) => number.toLocaleString(document.documentElement.lang);
 const section = () => find("[data-live]");
 
-/** @param {"live" | "lost" | "away"} state */
+/** @param {"live" | "over" | "lost" | "away"} state */
 function show(state) {
+  if (state === "live" && over) state = "over";
   const status = find("[data-status]");
   const word = status?.querySelector("[data-text]");
   if (!status || !word) return;
@@ -37,12 +43,25 @@ function say(text) {
   saying = setTimeout(put, 5000, "[data-say]", text);
 }
 
-/** Let htmx ask again, not too often. @param {string} name */
-function soon(name) {
+/** Let htmx ask again: soon, not all pages at once, and not too often. @param {string} name @param {number} pace */
+function soon(name, pace) {
+  const wait = Math.max(Math.random() * 200, (asked[name] || 0) + pace - performance.now());
   waiting[name] ||= setTimeout(() => {
     waiting[name] = 0;
+    asked[name] = performance.now();
     document.dispatchEvent(new CustomEvent(name));
-  }, 1500);
+  }, wait);
+}
+
+/** Load the page again, not all viewers at once; never in a loop, whatever the stream sends. */
+function reload() {
+  const page = `reloaded ${location.pathname}${location.search}`;
+  const left = Number(sessionStorage.getItem(page)) + RELOAD_EVERY - Date.now();
+  const wait = Math.max(Math.random() * 3000, Math.min(left, RELOAD_EVERY));
+  waiting.reload ||= setTimeout(() => {
+    sessionStorage.setItem(page, String(Date.now()));
+    location.reload();
+  }, wait);
 }
 
 /** @param {HTMLElement} row @param {number} rank */
@@ -59,10 +78,12 @@ function place(row, rank) {
   cell.textContent = moved ? `${moved > 0 ? "▲" : "▼"} ${text(Math.abs(moved))}` : "";
 }
 
-/** @param {{order?: [string, number][], rows?: Record<string, string>, size?: string, at?: string}} update */
+/** @typedef {{order: [string, number][], rows: Record<string, string>, size: string, at: string, state: string}} Update */
+
+/** @param {Update} update */
 function apply(update) {
   const table = find("tbody[data-rows]");
-  if (!table) return location.reload(); // the first score of all
+  if (!table) return;
   /** @type {Map<string, HTMLElement>} */
   const rows = new Map();
   /** @type {Map<HTMLElement, number>} */
@@ -73,7 +94,7 @@ function apply(update) {
   }
   const leader = find(ROWS)?.dataset.id;
   const focused = table.contains(document.activeElement) && document.activeElement?.closest("tr");
-  for (const [id, html] of Object.entries(update.rows || {})) {
+  for (const [id, html] of Object.entries(update.rows)) {
     const template = document.createElement("template");
     template.innerHTML = html;
     const row = /** @type {HTMLElement} */ (template.content.firstElementChild);
@@ -89,27 +110,27 @@ function apply(update) {
     rows.set(id, row);
     place(row, Number(row.dataset.rank));
   }
-  if (update.order) {
-    let next = table.firstElementChild;
-    const kept = new Set();
-    for (const [id, rank] of update.order) {
-      const row = rows.get(id);
-      if (!row) continue;
-      kept.add(row);
-      place(row, rank);
-      if (row === next) next = next.nextElementSibling;
-      else table.insertBefore(row, next);
-    }
-    for (const row of [...table.children]) if (!kept.has(row)) row.remove();
-    const first = find(ROWS);
-    if (leader && first && first.dataset.id !== leader) {
-      say((section()?.dataset.leads || "").replace("%s", first.dataset.name || ""));
-    }
+  let next = table.firstElementChild;
+  const kept = new Set();
+  for (const [id, rank] of update.order) {
+    const row = rows.get(id);
+    if (!row) continue;
+    kept.add(row);
+    place(row, rank);
+    if (row === next) next = next.nextElementSibling;
+    else table.insertBefore(row, next);
   }
+  for (const row of [...table.children]) if (!kept.has(row)) row.remove();
+  const first = find(ROWS);
+  if (leader && first && first.dataset.id !== leader) {
+    say((section()?.dataset.leads || "").replace("%s", first.dataset.name || ""));
+  }
+  all("[data-some]").forEach((one) => { one.hidden = !first; });
+  all("[data-none]").forEach((one) => { one.hidden = !!first; });
   // A redrawn row has lost the focus.
   if (focused) rows.get(focused.dataset.id || "")?.querySelector("a")?.focus({ preventScroll: true });
-  if (update.size) put("[data-size]", update.size);
-  for (const time of all("time[data-updated]")) time.setAttribute("datetime", update.at || "");
+  put("[data-size]", update.size);
+  for (const time of all("time[data-updated]")) time.setAttribute("datetime", update.at);
   if (calm.matches) return;
   for (const row of rows.values()) {
     if (!row.isConnected) continue;
@@ -123,27 +144,36 @@ function apply(update) {
   }
 }
 
+const refresh = () => soon("board:changed", Number(section()?.dataset.pace) || 500);
+
 /** @type {Record<string, (data: any) => void>} */
 const on = {
-  rows(data) {
+  rows(/** @type {Update} */ data) {
+    over = data.state === "closed";
+    if (over) show("over");
     if (section()?.dataset.mode === "rows") apply(data);
-    else soon("board:changed");
+    else refresh();
+    soon("scores:changed", 2000);
   },
+  boards() { refresh(); },
   presence({ watching }) { put("[data-watching]", text(watching)); },
   me({ text }) {
     say(text);
-    soon("me:changed");
+    soon("me:changed", 1000);
   },
   notice({ unread }) { put("[data-notices]", unread || ""); },
   redis({ away }) { show(away ? "away" : "live"); },
-  // Not all viewers at once.
-  season() { setTimeout(() => location.reload(), Math.random() * 3000); },
+  season(data) {
+    on.rows(data);
+    reload();
+  },
 };
 on.snapshot = on.rows;
 
 function connect() {
   const live = section();
   if (!live) return;
+  over = live.dataset.state === "closed";
   const url = new URL(live.dataset.live || "", location.href);
   url.searchParams.set("since", lastId || live.dataset.seq || "");
   const source = stream = new EventSource(url);
@@ -168,8 +198,14 @@ function remember() {
 
 // Another view may have another stream.
 let address = section()?.dataset.live;
+let view = section()?.dataset.view;
 document.addEventListener("htmx:afterSettle", () => {
   const now = section()?.dataset.live;
+  // A team is ranked among itself: that nobody moved.
+  if (section()?.dataset.view !== view) {
+    view = section()?.dataset.view;
+    opened.clear();
+  }
   if (now !== address) {
     address = now;
     stream?.close();

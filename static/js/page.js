@@ -28,7 +28,22 @@ function showTimes() {
   for (const country of document.querySelectorAll("abbr[data-country]:not([title])")) {
     country.setAttribute("title", countries.of(country.textContent || "") || "");
   }
-  for (const image of [...document.images]) if (image.complete && !image.naturalWidth) image.remove();
 }
+
+/** Under a picture are the initials. @param {EventTarget | null} image */
+function removeBroken(image) {
+  if (image instanceof HTMLImageElement && image.complete && !image.naturalWidth) image.remove();
+}
+// The event does not bubble. Pictures that failed before this script ran are looked at once.
+addEventListener("error", (event) => removeBroken(event.target), true);
+[...document.images].forEach(removeBroken);
 showTimes();
 setInterval(showTimes, 1000);
+
+// htmx changed the address: signing in leads back to the new one.
+document.addEventListener("htmx:pushedIntoHistory", () => {
+  const query = new URLSearchParams({ next: location.pathname + location.search });
+  for (const link of document.querySelectorAll('a[href*="?next="]')) {
+    /** @type {HTMLAnchorElement} */ (link).search = String(query);
+  }
+});

@@ -13,8 +13,10 @@ import redis
 from config.redis import close_async_redis, get_async_redis
 from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard, keys, models, notices
 from leaderboard.live import hub as hub_module
-from leaderboard.live.hub import Hub, Watch, close_hub, get_hub
+from leaderboard.live.feed import MOST_OWN, Watch
+from leaderboard.live.hub import Hub, close_hub, get_hub
 from leaderboard.live.topic import Picture, Row
+from sessions_app import keys as session_keys
 from tests.servers import ON_CLUSTER, RedisServer, wait_for
 
 SLUG = "cup"
@@ -35,9 +37,6 @@ class Board:
 
     def encode(self, before: Picture | None, after: Picture) -> bytes:
         return json.dumps({name: row.content for name, row in after.rows.items()}).encode()
-
-    def encode_season(self, after: Picture) -> bytes:
-        return b"{}"
 
     async def read_mine(self, player_ids: list[str]) -> dict[str, Any]:
         found = await self.engine.get_entries(player_ids)
@@ -199,6 +198,8 @@ async def test_it_heals_after_redis_was_away(
     await stream.close()
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db(transaction=True)
 async def test_a_notice_reaches_the_open_pages_of_its_player_alone(
     hub: Hub, engine: RedisLeaderboard
 ) -> None:
@@ -206,7 +207,8 @@ async def test_a_notice_reaches_the_open_pages_of_its_player_alone(
     mine, other = Stream(hub, player_id="ada"), Stream(hub, player_id="bob")
     await mine.next("snapshot")
     await other.next("snapshot")
-    notices.overtaken(models.Board(slug=SLUG, name="Cup"), "ada", by="Bob", rank=2)
+    board = await models.Board.objects.acreate(slug=SLUG, name="Cup")
+    notices.overtaken(board, "ada", by="Bob", rank=2)
     assert (await mine.next("notice"))[1] == {"unread": 1}
     engine.upsert_user("bob", 9)
     chunk = b""
@@ -215,3 +217,44 @@ async def test_a_notice_reaches_the_open_pages_of_its_player_alone(
         assert b"event: notice" not in chunk
     await mine.close()
     await other.close()
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [keys.notices_live(), session_keys.presence_leaving(), session_keys.sessions_ended()],
+)
+async def test_a_message_that_cannot_be_read_is_dropped_with_a_log_line(
+    hub: Hub, engine: RedisLeaderboard, channel: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    stream = Stream(hub)
+    await stream.next("snapshot")
+    # One connection hears both in this order, so the score arrives after the bad message.
+    for message in (b"no json", b"\xff", b"[]", b'{"player":1}'):
+        await get_async_redis().publish(channel, message)
+    engine.upsert_user("ada", 5)
+    assert (await stream.next("rows"))[1] == {"ada": 5.0}
+    if channel != session_keys.sessions_ended():  # any text can name a session
+        assert "Live message dropped" in caplog.text
+    await stream.close()
+
+
+class Broken(Board):
+    async def read(self) -> Picture:
+        raise ValueError("cannot be read")
+
+
+async def test_a_stream_that_cannot_open_leaves_no_topic(hub: Hub) -> None:
+    with pytest.raises(ValueError, match="cannot be read"):
+        await Stream(hub, source=Broken).next("snapshot")
+    assert not hub.feeds[SLUG].topics
+
+
+async def test_own_topics_that_nobody_watches_give_way_to_newer_ones(hub: Hub) -> None:
+    for number in range(2 * MOST_OWN):
+        stream = Stream(hub, view=number, owner="key:1")
+        await stream.next("snapshot")
+        await stream.close()
+    other = Stream(hub, view="theirs", owner="key:2")
+    await other.next("snapshot")
+    await other.close()
+    assert list(hub.feeds[SLUG].topics) == [*range(MOST_OWN, 2 * MOST_OWN), "theirs"]

@@ -245,3 +245,32 @@ async def test_strangers_have_no_notices(cup: Board) -> None:
         await asyncio.wait_for(stream.task, 20)
         assert stream.passed_on
     assert (await AsyncClient().get("/live/notices/")).status_code == 403
+
+
+async def test_the_list_of_boards_hears_which_of_them_changed(cup: Board) -> None:
+    other = await in_thread(make_board, "race")
+    await in_thread(make_board, "secret", visibility="private")
+    stream = Stream("/live/home/")
+    assert (await stream.start())[0] == 200
+    await stream.until(b"retry: ")
+    assert set(get_hub().feeds) == {"cup", "race"}
+    await in_thread(score, other, "bob", 3)
+    assert b'["race"]' in await stream.until(b"event: boards")
+    await stream.close()
+    assert not any(feed.is_watched for feed in get_hub().feeds.values())
+
+
+async def test_the_list_of_boards_ends_when_one_of_them_may_no_longer_be_seen(cup: Board) -> None:
+    stream = Stream("/live/home/")
+    await stream.start()
+    await stream.until(b"retry: ")
+    cup.visibility = "private"
+    await cup.asave()
+    await asyncio.wait_for(stream.task, 20)
+
+
+async def test_the_list_of_boards_brings_notices_too(cup: Board) -> None:
+    stream = Stream("/live/home/", cookie=await in_thread(sign_in, "ada"))
+    await stream.start()
+    assert b'{"unread":0}' in await stream.until(b"event: notice")
+    await stream.close()

@@ -29,9 +29,6 @@ class Board:
         changed = [name for name, row in after.rows.items() if known.get(name) != row]
         return json.dumps(changed).encode()
 
-    def encode_season(self, after: Picture) -> bytes:
-        return b"{}"
-
     async def read_mine(self, player_ids: list[str]) -> dict[str, Any]:
         ranks = {name: rank for rank, (name, _) in enumerate(self.lines, start=1)}
         return {name: ranks[name] for name in player_ids if name in ranks}

@@ -6,15 +6,18 @@ import asyncio
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, Permission, User
 
 from config.asgi import application
 from config.redis import close_async_redis
+from leaderboard import access
 from leaderboard.api.callers import keyring
 from leaderboard.fastlane import boards, live
+from leaderboard.live import hub
 from leaderboard.live.hub import close_hub
 from leaderboard.models import ApiKey
 from ratelimit import policies
+from sessions_app.backend import SessionStore
 from tests.asgi import ask
 from tests.leaderboard.api.support import make_key
 from tests.leaderboard.boards import open_board
@@ -43,7 +46,9 @@ class Watching:
     def __init__(self, path=PAGE, **headers):
         self.began = asyncio.Event()
         raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-        self.task = asyncio.create_task(ask(self.application, path, headers=raw))
+        path, _, query = path.partition("?")
+        asking = ask(self.application, path, query=query.encode(), headers=raw)
+        self.task = asyncio.create_task(asking)
 
     async def application(self, scope, receive, send):
         async def send_and_tell(message):
@@ -79,8 +84,6 @@ async def test_a_member_who_is_taken_off_is_out(board):
     await board.asave()
     user = await User.objects.acreate_user("ann")
     await board.members.aadd(user)
-    from sessions_app.backend import SessionStore
-
     session = SessionStore()
     await sync_to_async(_sign_in)(session, user)
     cookie = f"sessionid={session.session_key}"
@@ -134,3 +137,95 @@ async def test_one_address_has_a_number_of_streams(board, settings, path):
     finally:
         settings.RATE_LIMITS = before
         policies.configure()
+
+
+def _group():
+    group = Group.objects.create(name="viewers")
+    group.permissions.add(Permission.objects.get(codename="view_board"))
+    return group
+
+
+def _by_permission(user):
+    user.user_permissions.add(Permission.objects.get(codename="view_board"))
+
+
+def _by_group(user):
+    user.groups.add(_group())
+
+
+# How staff came to see private boards, and how they lost it. Some send no signal of the account.
+LOSSES = {
+    "permission": (_by_permission, lambda user: user.user_permissions.clear()),
+    "group": (_by_group, lambda user: user.groups.clear()),
+    "permission of the group": (_by_group, lambda user: Group.objects.get().permissions.clear()),
+    "deleted group": (_by_group, lambda user: Group.objects.all().delete()),
+    "staff": (_by_permission, lambda user: User.objects.filter(pk=user.pk).update(is_staff=False)),
+    "active": (
+        _by_permission,
+        lambda user: User.objects.filter(pk=user.pk).update(is_active=False),
+    ),
+    "superuser": (
+        lambda user: User.objects.filter(pk=user.pk).update(is_superuser=True),
+        lambda user: User.objects.filter(pk=user.pk).update(is_superuser=False),
+    ),
+    "deleted": (_by_permission, lambda user: user.delete()),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+async def test_who_lost_the_right_to_see_a_board_is_out_within_five_seconds(board, loss):
+    give, take = LOSSES[loss]
+    board.visibility = "private"
+    await board.asave()
+    user = await User.objects.acreate_user("ann", is_staff=True)
+    await sync_to_async(give)(user)
+    session = SessionStore()
+    await sync_to_async(_sign_in)(session, user)
+    cookie = f"sessionid={session.session_key}"
+    stream = await Watching(cookie=cookie).open()
+    await sync_to_async(take)(user)
+    async with asyncio.timeout(5):
+        await stream.task
+    assert (await Watching(cookie=cookie).ended()).status == 404
+
+
+async def test_a_stream_of_notices_ends_with_its_account(board, monkeypatch):
+    monkeypatch.setattr(hub, "ASK_RIGHTS", 0.05)
+    user = await User.objects.acreate_user("ann")
+    session = SessionStore()
+    await sync_to_async(_sign_in)(session, user)
+    stream = await Watching("/live/notices/", cookie=f"sessionid={session.session_key}").open()
+    await User.objects.filter(pk=user.pk).aupdate(is_active=False)
+    await stream.ended()
+
+
+async def test_rights_that_stay_the_same_end_no_stream(board, monkeypatch):
+    monkeypatch.setattr(hub, "ASK_RIGHTS", 0.01)
+    user = await User.objects.acreate_user("ann", is_staff=True)
+    await sync_to_async(_by_group)(user)
+    session = SessionStore()
+    await sync_to_async(_sign_in)(session, user)
+    loop, looks, looked = asyncio.get_running_loop(), [], asyncio.Event()
+
+    def rights_of(user_ids):
+        looks.append(user_ids)
+        if len(looks) == 3:
+            loop.call_soon_threadsafe(looked.set)
+        return access.rights_of(user_ids)
+
+    monkeypatch.setattr(hub, "rights_of", rights_of)
+    stream = await Watching(cookie=f"sessionid={session.session_key}").open()
+    async with asyncio.timeout(20):
+        await looked.wait()
+    assert not stream.task.done()
+    stream.task.cancel()
+
+
+async def test_one_caller_has_five_streams_with_players_of_their_own(board):
+    path = "/api/v1/boards/cup/live"
+    streams = [await Watching(f"{path}?player=p{number}").open() for number in range(5)]
+    assert (await Watching(f"{path}?player=p5").ended()).status == 429
+    shared = await Watching(path).open()  # what all see alike is open to everybody
+    streams.pop().task.cancel()
+    for stream in (*streams, shared):
+        stream.task.cancel()
