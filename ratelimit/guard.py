@@ -97,6 +97,16 @@ async def ahit(policy: str | Policy, caller: str, cost: int = 1, *, lease: str =
     return _counted(policy, caller, decision)
 
 
+def known_refusal(policy: str | Policy, caller: str) -> Decision | None:
+    """The denial of a call before this one, if it still holds; charges nothing, asks nobody."""
+    policy = _policy(policy)
+    denied = shield.refusal(policy.name, caller, 1)
+    if denied is None:
+        return None
+    decision = _counted(policy, caller, denied)
+    return None if decision.allowed else decision
+
+
 def release(policy: str | Policy, caller: str, lease: str) -> None:
     """Give a place among those "at once" back; if Redis is away, the lease ends by itself."""
     with suppress(*OUTAGE_ERRORS):

@@ -16,13 +16,12 @@ from config.problems import CONTENT_TYPE as PROBLEM_TYPE
 from leaderboard.api.errors import ApiError
 
 JSON_TYPE = "application/json"
-# Below this, compressing costs more than it saves.
-WORTH_COMPRESSING = 1400
+WORTH_COMPRESSING = 1024  # bytes; below this, compressing costs more than it saves
 
 encode_json = msgspec.json.Encoder().encode
 
 _EXPOSED = "ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, X-Request-ID"
-_ALLOWED_HEADERS = "Authorization, Content-Type, Idempotency-Key, If-None-Match"
+_ALLOWED_HEADERS = "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID"
 _METHODS = "GET, POST, PUT, PATCH, DELETE, OPTIONS"
 PREFLIGHT_AGE = 600
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
@@ -12,6 +14,7 @@ from ninja.errors import HttpError, ValidationError
 from ninja.openapi.docs import Swagger
 from ninja.parser import Parser
 
+from config.locks import LockTakenError
 from config.outages import OUTAGES
 from config.views import service_unavailable
 from leaderboard.api import answers, codecs, document
@@ -38,6 +41,25 @@ class Api(NinjaAPI):
         return document.completed(super().get_openapi_schema(**kwargs))
 
 
+def known_query(view: Callable[..., Any], models: Iterable[Any]) -> Callable[..., Any]:
+    """The view, for requests without parameters that it does not know."""
+    known = {
+        name
+        for model in models
+        if model.__ninja_param_source__ == "query"
+        for name in model.__ninja_flatten_map__
+    }
+
+    @wraps(view)
+    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        for name in request.GET:
+            if name not in known:
+                raise ApiError(422, "unknown_field", "This parameter is unknown.", field=name)
+        return view(request, *args, **kwargs)
+
+    return checked
+
+
 api = Api(
     title="Rostrum",
     version="1.0.0",
@@ -50,6 +72,7 @@ for router in (boards, entries, places, players, scores, seasons, live):
     for view in router.router.path_operations.values():
         for operation in view.operations:
             operation.exclude_unset = True  # as the fast lane leaves out what a board has not
+            operation.view_func = known_query(operation.view_func, operation.models)
     api.add_router("", router.router)
 
 
@@ -59,6 +82,7 @@ def refused(request: HttpRequest, error: ApiError) -> HttpResponse:
     return HttpResponse(body, status=status, headers=headers)
 
 
+@api.exception_handler(LockTakenError)
 @api.exception_handler(LeaderboardError)
 @api.exception_handler(ServiceError)
 def refused_below(request: HttpRequest, error: Any) -> HttpResponse:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,24 +17,25 @@ from time import monotonic
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from config.sql import Shared
 from leaderboard.api.errors import ApiError, board_not_found
 from leaderboard.models import ApiKey, Board
-from leaderboard.models.api_key import PREFIX
-from ratelimit import policies, sentence, whose
-from ratelimit.policy import Policy
+from leaderboard.models.api_key import POLICY, PREFIX
+from ratelimit import policies, whose
+from ratelimit.policy import Policy, PolicyError
 
 if TYPE_CHECKING:
     from leaderboard.services.audit import Actor
+
+logger = logging.getLogger("rostrum.api")
 
 REMEMBER = 3.0  # seconds; with the longest look-up, a change is effective within 5
 MOST_REMEMBERED = 10_000
 LAST_USED_STEP = timedelta(minutes=1)
 
-KEY_POLICY = "api_key"
 ANONYMOUS_POLICY = "api_anonymous"
 
 READ, SUBMIT, MODERATE, ADMIN = ApiKey.Scope.values
@@ -64,6 +67,10 @@ class Caller:
 
     def holds(self, board: Board) -> bool:
         return self.boards is None or board.pk in self.boards
+
+    def knows_ids(self, board: Board) -> bool:
+        """Whether anonymous players are shown by their ids and not by their aliases."""
+        return self.key_id is not None and self.holds(board)
 
 
 _UNKNOWN = ("key_unknown", "This API key is not known here.")
@@ -137,6 +144,7 @@ class Keyring:
 
 
 keyring = Keyring()
+_BY_ID = secrets.token_bytes(16)
 _asking: WeakKeyDictionary[asyncio.AbstractEventLoop, Shared[Caller]] = WeakKeyDictionary()
 
 
@@ -165,28 +173,49 @@ def anonymous(address: str, refused: tuple[str, str] | None = None) -> Caller:
     return Caller(whose.ip_name(address), policies.get(ANONYMOUS_POLICY), refused=refused)
 
 
+def credential(key_id: int) -> bytes:
+    """What stands for a key whose id a ticket has proved, in place of the header. No client can
+    send it: it begins with a secret of this process."""
+    return _BY_ID + str(key_id).encode()
+
+
 def _find(authorization: bytes, address: str) -> Caller:
+    if authorization.startswith(_BY_ID):
+        key_id = int(authorization.removeprefix(_BY_ID))
+        return _caller(ApiKey.objects.filter(pk=key_id), address)
     scheme, _, token = authorization.partition(b" ")
     token = token.strip()
     if scheme.lower() != b"bearer" or not token.startswith(PREFIX.encode()):
         return anonymous(address, ("key_malformed", "Send the key as Authorization: Bearer rk_… ."))
     digest = hashlib.sha256(token).hexdigest()
-    key = ApiKey.objects.filter(digest=digest).prefetch_related("boards").first()
+    return _caller(ApiKey.objects.filter(digest=digest), address)
+
+
+def _caller(keys: QuerySet[ApiKey], address: str) -> Caller:
+    key = keys.prefetch_related("boards").first()
     if key is None:
         return anonymous(address, _UNKNOWN)
     if key.revoked_at is not None:
         return anonymous(address, _REVOKED)
     _touch(key)
-    policy = policies.get(KEY_POLICY)
     return Caller(
         name=f"key:{key.pk}",
-        policy=sentence.parse(KEY_POLICY, key.rate, base=policy) if key.rate else policy,
+        policy=_policy(key),
         key_id=key.pk,
         key_name=key.name,
         scopes=frozenset(key.scopes),
         boards=None if key.all_boards else frozenset(board.pk for board in key.boards.all()),
         expires_at=key.expires_at,
     )
+
+
+def _policy(key: ApiKey) -> Policy:
+    """The form refuses a senseless rate. A row from elsewhere that has one gets the usual limit."""
+    try:
+        return key.policy()
+    except PolicyError:
+        logger.warning("The rate of an API key makes no sense", extra={"key": key.pk})
+        return policies.get(POLICY)
 
 
 def _touch(key: ApiKey) -> None:

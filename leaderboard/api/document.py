@@ -65,3 +65,7 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
         parameters.append(_IF_NONE_MATCH)
         operation["responses"]["304"] = {"description": "Nothing has changed."}
     operation["responses"]["default"] = _PROBLEM
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        # Ninja wraps the schema of a body that may be left out, beside its default.
+        if len(content["schema"].get("allOf", ())) == 1:
+            (content["schema"],) = content["schema"]["allOf"]

@@ -30,6 +30,11 @@ async def acharge(caller: Caller, cost: int = 1) -> Decision:
     return await guard.ahit(caller.policy, caller.name, cost)
 
 
+def known_refusal(caller: Caller) -> Decision | None:
+    """A denial of this caller that still holds, without asking Redis."""
+    return guard.known_refusal(caller.policy, caller.name)
+
+
 async def charge_together(callers: Sequence[Caller]) -> list[Decision]:
     """One decision for each call."""
     first = callers[0]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 
 from config.views import error_response
 from leaderboard.api import answers
+from leaderboard.api.served import by_the_lane, operation_for
 
 ETAG = "_api_etag"
+HEAD = "_api_head"
 
 
 class ApiMiddleware(MiddlewareMixin):
@@ -23,6 +28,17 @@ class ApiMiddleware(MiddlewareMixin):
             return None  # an ordinary OPTIONS: the address says what it takes
         return HttpResponse(status=204, headers=headers)
 
+    def process_view(self, request: HttpRequest, *view: Any) -> HttpResponse | None:
+        if not request.path.startswith("/api/"):
+            return None
+        if request.method == "HEAD":  # Ninja knows no HEAD: it is a GET, and the body stays here
+            setattr(request, HEAD, True)
+            request.method = "GET"
+        read, write = operation_for(request)
+        if read is None and write is None:
+            return None
+        return async_to_sync(by_the_lane)(request, read, write)
+
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if not request.path.startswith("/api/"):
             return response
@@ -33,7 +49,7 @@ class ApiMiddleware(MiddlewareMixin):
                 405,
                 "method_not_allowed",
                 f"This address does not take {request.method} requests.",
-                Allow=response["Allow"],
+                Allow=response["Allow"].replace("GET", "GET, HEAD"),
             )
         for name, value in answers.origin_headers(request.headers.get("Origin")).items():
             if name == "Vary":
@@ -46,11 +62,14 @@ class ApiMiddleware(MiddlewareMixin):
             response["Cache-Control"] = "private, no-cache"
         if not response.streaming:
             _compress(request, response)
+        if getattr(request, HEAD, False):
+            request.method = "HEAD"
+            _take_body(response)
         return response
 
 
 def _compress(request: HttpRequest, response: HttpResponse) -> None:
-    if response.has_header("Content-Encoding") or response.status_code != 200:
+    if response.has_header("Content-Encoding") or response.status_code in (204, 304):
         return
     patch_vary_headers(response, ["Accept-Encoding", "Authorization"])
     if len(response.content) < answers.WORTH_COMPRESSING:
@@ -60,3 +79,14 @@ def _compress(request: HttpRequest, response: HttpResponse) -> None:
         response.content = answers.compressed(response.content, encoding)
         response["Content-Encoding"] = encoding
         response["Content-Length"] = str(len(response.content))
+
+
+def _take_body(response: HttpResponse) -> None:
+    """HEAD: the headers of the whole answer, without it."""
+    if response.streaming:
+        response.close()
+        response.streaming_content = ()  # type: ignore[attr-defined]
+        return
+    if response.status_code not in (204, 304):
+        response["Content-Length"] = str(len(response.content))
+    response.content = b""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 MOST_ENTRIES = 1000
 MOST_AMONG = 1000
@@ -18,7 +18,14 @@ LAST_SEASON = 2**31 - 1
 Window = Literal["season", "day", "week", "month", "all"]
 
 
-class ViewQuery(Schema):
+class NoQuery(Schema):
+    """Unknown parameters are refused like unknown fields of a body: a typing error must not be
+    read as a default."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ViewQuery(NoQuery):
     """Which standings of a board: the running season, or a window that it keeps."""
 
     window: Window = Field(
@@ -29,13 +36,25 @@ class ViewQuery(Schema):
         description="A past day (2026-11-16), week (2026-W47) or month (2026-11) of that window.",
     )
 
+    @field_validator("period")
+    @classmethod
+    def _period_of_a_window(cls, period: str | None, info: ValidationInfo) -> str | None:
+        if period is not None and info.data.get("window") in ("season", "all"):
+            raise ValueError("only the windows day, week and month have periods")
+        return period
 
-class LiveQuery(Schema):
+
+class LiveQuery(NoQuery):
     window: Window = Field(default="season", description="The season, or a window of the board.")
     player: list[str] = Field(
         default=[],
         max_length=MOST_WATCHED,
         description="These players, wherever they stand, instead of the top; may be repeated.",
+    )
+    ticket: str = Field(
+        default="",
+        max_length=300,
+        description="Instead of a key, for browsers: see `POST …/live/ticket`.",
     )
 
 
@@ -69,17 +88,17 @@ class DistributionQuery(ViewQuery):
     bins: int = Field(default=20, ge=1, le=100)
 
 
-class HistoryQuery(Schema):
+class HistoryQuery(NoQuery):
     season: int | None = Field(default=None, ge=1, le=LAST_SEASON)
     limit: int = Field(default=500, ge=1, le=MOST_ENTRIES)
 
 
-class StandingsQuery(Schema):
+class StandingsQuery(NoQuery):
     page: int = Field(default=1, ge=1, le=10_000_000)
     limit: int = Field(default=100, ge=1, le=MOST_ENTRIES)
 
 
-class NearbyQuery(Schema):
+class NearbyQuery(NoQuery):
     lat: float = Field(ge=-85, le=85, allow_inf_nan=False)
     lon: float = Field(ge=-180, le=180, allow_inf_nan=False)
     radius: float = Field(default=50, gt=0, le=20_000, allow_inf_nan=False)
@@ -88,6 +107,22 @@ class NearbyQuery(Schema):
         default="distance", description="Nearest or best first."
     )
     limit: int = Field(default=50, ge=1, le=200)
+
+
+class BulkQuery(NoQuery):
+    atomic: bool = Field(
+        default=False, description="All rows or none: one bad row refuses the whole."
+    )
+    report: Literal["all", "errors"] = Field(
+        default="all", description="`errors` leaves out the results of rows that were accepted."
+    )
+
+    @field_validator("atomic", mode="before")
+    @classmethod
+    def _true_or_false(cls, value: object) -> object:
+        if value not in (True, False, "true", "false"):
+            raise ValueError("expected true or false")
+        return value
 
 
 class AmongIn(Schema):

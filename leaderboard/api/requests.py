@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja.security import HttpBearer
 
 from config.redis import get_redis
-from leaderboard import keys, pointer
-from leaderboard.api import answers, callers, idempotency, limits
+from leaderboard import aliases, keys, pointer
+from leaderboard.api import answers, callers, idempotency, limits, media
 from leaderboard.api.callers import Caller
 from leaderboard.api.errors import board_not_found
 from leaderboard.api.queries import ViewQuery
@@ -49,6 +49,7 @@ class BearerKey(HttpBearer):
         callers.check(caller)
         if self.scope != callers.READ:
             callers.check_scope(caller, self.scope)
+        media.check(request.content_type or "", request.headers.get("Content-Encoding", ""))
         setattr(request, CALLER, caller)
         return caller
 
@@ -93,6 +94,19 @@ class View:
     pointer: Pointer | None
     window: str
     sequence: int
+    with_ids: bool = False  # the caller may know the ids of anonymous players
+
+    def shown(
+        self, entries: list[dict[str, Any]], asked: Sequence[str] | None = None
+    ) -> list[dict[str, Any]]:
+        """Entries as this caller may see them; `asked` when they are those of given players."""
+        if asked is None or self.with_ids:
+            return aliases.masked_all(entries, with_id=self.with_ids)
+        return aliases.masked_some(entries, asked)
+
+    def player_id(self, name: str) -> str:
+        """The id behind a name in a request, which may be an alias."""
+        return name if self.with_ids else aliases.find(self.board, name) or name
 
     def head(self) -> dict[str, Any]:
         return {
@@ -104,7 +118,8 @@ class View:
 
 
 def sequence_of(board: Board) -> int:
-    return int(get_redis().get(keys.sequence(board.key)) or 0)
+    """The sequence of the last change."""
+    return keys.changed_at(*get_redis().mget(keys.sequence(board.key), keys.quiet(board.key)))
 
 
 def view(request: HttpRequest, board: Board, query: ViewQuery, *further: Any) -> View:
@@ -120,7 +135,8 @@ def view(request: HttpRequest, board: Board, query: ViewQuery, *further: Any) ->
         period = query.period or period_at(query.window, engine.now(), board.zone).name
     version = format(int(board.updated_at.timestamp() * 1e6), "x")
     check_etag(request, version, period, at.number if at else 0, sequence, *further)
-    return View(board, engine, at, query.window, sequence)
+    with_ids = caller_of(request).knows_ids(board)
+    return View(board, engine, at, query.window, sequence, with_ids)
 
 
 def check_etag(request: HttpRequest, *parts: Any) -> None:

@@ -260,6 +260,7 @@ BOARD = {
     "lowest_score": 0.0,
     "highest_score": None,
     "largest_step": None,
+    "first_step": False,
     "windows": ["day", "week"],
     "groups": ["country"],
     "time_zone": "Europe/Berlin",
@@ -282,6 +283,7 @@ class BoardOut(Schema):
     lowest_score: float | None
     highest_score: float | None
     largest_step: float | None
+    first_step: bool
     windows: list[str]
     groups: list[str]
     time_zone: str
@@ -410,3 +412,10 @@ class Nearby(Schema):
     board: str
     unit: str
     entries: list[NearbyEntry]
+
+
+class TicketOut(Schema):
+    model_config = example(ticket="WzcsImN1cCJd:1vJc3p:5Zq8…", expires_in=60)
+
+    ticket: str = Field(description="Send it as `?ticket=` of the stream.")
+    expires_in: int = Field(description="Seconds in which it opens streams.")

@@ -1,22 +1,29 @@
-"""Operations of the fast lane where no lane stands before Django: WSGI, and Django's test client.
+"""Operations of the fast lane where no lane runs before Django: WSGI, and Django's test client.
 
-Ninja knows them for its document. When a request for one gets this far, the same function answers
-it; only the way in and out differs.
+Ninja only documents them. The middleware hands a request for one to the same function that the
+lane calls; only the way in and out differs.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 
 from config.redis import close_async_redis
-from leaderboard.fastlane.app import PREFIX, lane, respond
+from leaderboard.api.errors import body_too_large
+from leaderboard.fastlane.app import PREFIX, Read, Write, find, lane, respond
 from leaderboard.fastlane.http import Request
 from ratelimit import whose
 
 
-async def by_the_lane(request: HttpRequest, operation: Any, *, write: bool = False) -> HttpResponse:
+def operation_for(request: HttpRequest) -> tuple[Read | None, Write | None]:
+    """The lane's operation at this address, if there is one."""
+    path = request.get_full_path().encode().partition(b"?")[0]
+    if not path.startswith(PREFIX):
+        return None, None
+    return find(request.method or "", path.removeprefix(PREFIX).split(b"/"))
+
+
+async def by_the_lane(request: HttpRequest, read: Read | None, write: Write | None) -> HttpResponse:
     path = request.get_full_path().encode()
     target, _, query = path.partition(b"?")
     asked = Request(
@@ -30,14 +37,14 @@ async def by_the_lane(request: HttpRequest, operation: Any, *, write: bool = Fal
         },
         lambda: whose.client_ip(request),
     )
+
+    async def body(largest: int) -> bytes:
+        if len(request.body) > largest:
+            raise body_too_large()
+        return request.body
+
     try:
-        answer = await respond(
-            lane(),
-            asked,
-            None if write else operation,
-            operation if write else None,
-            request.body if write else b"",
-        )
+        answer = await respond(lane(), asked, read, write, body)
     finally:
         if not hasattr(request, "scope"):
             await close_async_redis()  # the event loop ends with this request

@@ -7,6 +7,7 @@ plain HTTP where HTTPS is required. So there is one place where each of those is
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -17,8 +18,10 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 
 from config.access import BODY_TOO_LARGE
+from config.bodies import BodyTooLargeError, ClientGoneError, NoRoomError, Room
 from config.hosts import is_welcome
 from config.outages import OUTAGES
+from config.sending import PIECE, StalledError, send_body
 from leaderboard.api import answers, limits
 from leaderboard.api.errors import ApiError, body_too_large
 from leaderboard.engine import LeaderboardError
@@ -27,13 +30,15 @@ from leaderboard.fastlane.errors import as_api_error
 from leaderboard.fastlane.http import (
     QUOTED,
     Answer,
+    Body,
     Headers,
     Request,
     encoded_headers,
+    no_body,
     problem_answer,
 )
 from leaderboard.fastlane.operations import Lane
-from leaderboard.live.hub import Watch
+from leaderboard.live.feed import Watch
 from leaderboard.services.errors import ServiceError
 from ratelimit import whose
 
@@ -42,7 +47,10 @@ logger = logging.getLogger("rostrum.fastlane")
 PREFIX = b"/api/v1/boards/"
 
 Read = Callable[[Lane, Request], Awaitable[Answer]]
-Write = Callable[[Lane, Request, bytes], Awaitable[Answer]]
+Write = Callable[[Lane, Request, Body], Awaitable[Answer]]
+
+# Only callers with a key send bodies here.
+_room = Room(64 * 1024 * 1024)
 
 # By method and the parts of the address that are fixed; the others are names.
 _READS: dict[tuple[int, bytes, bytes], Read] = {
@@ -75,7 +83,7 @@ def find(method: str, segments: list[bytes]) -> tuple[Read | None, Write | None]
     # A player's name stands third, but so do `around` and `bulk`.
     fixed = segments[2] if count > 2 and segments[1] != b"players" else b""
     place = (count, segments[1], fixed)
-    if method == "GET":
+    if method in ("GET", "HEAD"):
         return _READS.get(place), None
     if method == "POST":
         return None, _WRITES.get(place)
@@ -120,7 +128,7 @@ class FastLane:
                     return
                 answer = await self._answer(scope, receive, request, read, write)
                 if answer is not None:
-                    await self._send(send, answer, headers)
+                    await self._send(send, answer, request)
                 return
             if b"%2F" in path or b"%2f" in path:
                 # Django would take a slash inside a name for one between two names.
@@ -130,15 +138,19 @@ class FastLane:
     async def _answer(
         self, scope: Any, receive: Any, request: Request, read: Read | None, write: Write | None
     ) -> Answer | None:
-        body = b""
-        if write is not None:
-            received = await _body(receive)
-            if received is None:
-                return None  # the client left before it had said everything
-            body = received
-            if scope.get(BODY_TOO_LARGE):
-                return problem_answer(body_too_large())
-        return await respond(self._lane(), request, read, write, body)
+        async def body(largest: int) -> bytes:
+            # Before any of it is read: what its length already says.
+            if not scope.get(BODY_TOO_LARGE) and _declared(request) <= largest:
+                with contextlib.suppress(BodyTooLargeError):
+                    received = await _room.read(receive, largest)
+                    if not scope.get(BODY_TOO_LARGE):
+                        return received
+            raise body_too_large()
+
+        try:
+            return await respond(self._lane(), request, read, write, body)
+        except ClientGoneError:
+            return None
 
     def _lane(self) -> Lane:
         loop = asyncio.get_running_loop()
@@ -153,16 +165,16 @@ class FastLane:
             found.append(await live.watch(here, asked))
             return Answer(200, [], b"")
 
-        answer = await respond(self._lane(), request, admit, None, b"")
+        answer = await respond(self._lane(), request, admit, None, no_body)
         if found:
-            async with live.place(request) as decision:
+            async with live.place(found[0], request) as decision:
                 if decision is None or decision.allowed:
                     await live.serve_while_welcome(
                         found[0], request, receive, self._with_origin(send, request)
                     )
                     return
                 answer = problem_answer(limits.refusal(decision))
-        await self._send(send, answer, request.headers)
+        await self._send(send, answer, request)
 
     def _with_origin(self, send: Any, request: Request) -> Any:
         """Streams too may be read by pages of other origins."""
@@ -185,18 +197,39 @@ class FastLane:
             answers.origin_headers(None if origin is None else origin.decode("latin-1"))
         )
 
-    async def _send(self, send: Any, answer: Answer, headers: dict[bytes, bytes]) -> None:
+    async def _send(self, send: Any, answer: Answer, request: Request) -> None:
+        if len(answer.body) >= answers.WORTH_COMPRESSING:
+            await compress(answer, request)
         out: Headers = answer.headers
         out.append((b"x-content-type-options", b"nosniff"))
-        out += self._origin_headers(headers)
+        out += self._origin_headers(request.headers)
         if answer.status != 304:
             out.append((b"content-length", str(len(answer.body)).encode()))
+        body = answer.body if request.method != "HEAD" else b""
         await send({"type": "http.response.start", "status": answer.status, "headers": out})
-        await send({"type": "http.response.body", "body": answer.body, "more_body": False})
+        if len(body) <= PIECE:
+            await send({"type": "http.response.body", "body": body, "more_body": False})
+        else:
+            with contextlib.suppress(StalledError):
+                await send_body(send, body)
+
+
+async def compress(answer: Answer, request: Request) -> None:
+    """Reads come compressed from the store; this is for what is answered once, such as a bulk
+    submission. A thread does it, because a large one would hold up the loop."""
+    if any(name == b"content-encoding" for name, _ in answer.headers):
+        return
+    encoding = answers.chosen_encoding(request.header(b"accept-encoding"))
+    if not encoding:
+        return
+    answer.body = await asyncio.to_thread(answers.compressed, answer.body, encoding)
+    answer.headers.append((b"content-encoding", encoding.encode()))
+    if not any(name == b"vary" for name, _ in answer.headers):
+        answer.headers.append((b"vary", b"Accept-Encoding, Authorization"))
 
 
 async def respond(
-    here: Lane, request: Request, read: Read | None, write: Write | None, body: bytes
+    here: Lane, request: Request, read: Read | None, write: Write | None, body: Body
 ) -> Answer:
     """The operation's answer, whatever happens."""
     try:
@@ -207,6 +240,17 @@ async def respond(
             return await read(here, request)
         except (ApiError, LeaderboardError, ServiceError) as error:
             return problem_answer(await _charged(request, as_api_error(error)))
+    except NoRoomError:
+        return problem_answer(
+            ApiError(
+                503,
+                "busy",
+                "Too many large bodies are on their way. Try again in a moment.",
+                headers={"Retry-After": "1"},
+            )
+        )
+    except ClientGoneError:
+        raise
     except OUTAGES as error:
         unavailable = limits.unavailable(error)
         extra = {"code": unavailable.code, "error": type(error).__name__}
@@ -234,17 +278,7 @@ def _address(scope: Any) -> str:
     return whose.client_address(peer[0], b",".join(values).decode("latin-1"))
 
 
-async def _body(receive: Any) -> bytes | None:
-    message = await receive()
-    if message["type"] != "http.request":
-        return None
-    if not message.get("more_body"):
-        body: bytes = message.get("body", b"")
-        return body
-    parts = [message.get("body", b"")]
-    while message.get("more_body"):
-        message = await receive()
-        if message["type"] != "http.request":
-            return None
-        parts.append(message.get("body", b""))
-    return b"".join(parts)
+def _declared(request: Request) -> int:
+    """The length that the client announced; 0 when it sends pieces until the last."""
+    length = request.headers.get(b"content-length", b"")
+    return int(length) if length.isdigit() and len(length) < 19 else 0

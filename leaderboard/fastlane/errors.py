@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from config.locks import LockTakenError
 from config.outages import OUTAGES
 from leaderboard.api.errors import ApiError
 from leaderboard.api.limits import unavailable
@@ -17,6 +18,7 @@ _STATUS = {
     "season_closed": 409,
     "season_overlap": 409,
     "season_moved": 409,
+    "unknown_season": 404,
     "rows_refused": 422,
 }
 # The API says `player` and `details` where the engine says `user_id` and `metadata`.
@@ -29,6 +31,13 @@ def as_api_error(error: Exception, prefix: str = "") -> ApiError:
         return error
     if isinstance(error, OUTAGES):
         return unavailable(error)
+    if isinstance(error, LockTakenError):
+        return ApiError(
+            409,
+            "board_busy",
+            "Another change of this board's season is under way. Try again in a moment.",
+            headers={"Retry-After": "5"},
+        )
     if isinstance(error, LeaderboardError | ServiceError):
         field = _FIELDS.get(error.field, error.field)
         path = f"{prefix}.{field}" if prefix and field else field or prefix

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from urllib.parse import unquote_to_bytes
 
 from leaderboard.api import answers
@@ -13,6 +13,12 @@ from leaderboard.api.errors import ApiError
 QUOTED = "rostrum.quoted_path"
 
 Headers = list[tuple[bytes, bytes]]
+# Reads the body, up to so many bytes. An operation calls it when it knows that the caller may.
+Body = Callable[[int], Awaitable[bytes]]
+
+
+async def no_body(largest: int) -> bytes:
+    return b""
 
 
 class Request:

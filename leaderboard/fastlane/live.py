@@ -8,28 +8,31 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from config.outages import SQL_ERRORS
-from leaderboard.api import callers, limits
+from leaderboard.api import callers, limits, tickets
 from leaderboard.api.errors import ApiError
 from leaderboard.api.queries import LiveQuery
 from leaderboard.engine import LeaderboardError
-from leaderboard.engine.values import checked_id
+from leaderboard.engine.values import checked_printable_id
 from leaderboard.fastlane.boards import cards
-from leaderboard.fastlane.http import Request
+from leaderboard.fastlane.http import Request, decoded
 from leaderboard.fastlane.operations import Lane, admitted, read_query
 from leaderboard.live.boards import watch_json
-from leaderboard.live.hub import Watch
+from leaderboard.live.feed import Watch
 from leaderboard.live.lane import POLICY, serve
 from ratelimit import leases, policies, requests
 from ratelimit.decision import Decision
 
+PLAYERS_POLICY = "live_players"
 ASK_AGAIN = callers.REMEMBER  # seconds; a key that was revoked stops within 5
 
 
 async def watch(lane: Lane, request: Request) -> Watch:
     """What the caller may watch; raises like any other operation."""
+    if b"ticket=" in request.query and b"authorization" not in request.headers:
+        _use_ticket(request)
     caller, card = await admitted(lane, request, callers.READ)
     query = read_query(LiveQuery, request)
-    window, players = query.window, [checked_id(player) for player in query.player]
+    window, players = query.window, [checked_printable_id(player) for player in query.player]
     if window != "season" and window not in card.board.windows:
         raise LeaderboardError(
             f"This board keeps no window {window!r}.", code="unknown_window", field="window"
@@ -44,14 +47,36 @@ async def watch(lane: Lane, request: Request) -> Watch:
         window="" if window == "season" else window,
         last_sequence=int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 19 else None,
         player_ids=players,
+        owner=caller.name,
+        with_ids=caller.knows_ids(card.board),
     )
 
 
+def _use_ticket(request: Request) -> None:
+    """From here on the request is one of the key behind the ticket."""
+    request.caller = callers.anonymous(request.address)  # is charged for guessing
+    query = read_query(LiveQuery, request)
+    key_id = tickets.read(query.ticket, slug=decoded(request.segments[0], "board"))
+    request.headers[b"authorization"] = callers.credential(key_id)
+
+
 @asynccontextmanager
-async def place(request: Request) -> AsyncIterator[Decision | None]:
-    """A place among the streams at once of this key or address; None when it needs none."""
+async def place(watch: Watch, request: Request) -> AsyncIterator[Decision | None]:
+    """A place among the streams at once of this key or address; None when it needs none. A stream
+    with players of its own, which is read for it alone, needs one of the few of those too."""
+    async with _place(request) as decision:
+        if not watch.owner or (decision is not None and not decision.allowed):
+            yield decision
+            return
+        assert request.caller is not None  # a stream that was admitted
+        async with leases.akept(PLAYERS_POLICY, request.caller.name) as own:
+            yield own
+
+
+@asynccontextmanager
+async def _place(request: Request) -> AsyncIterator[Decision | None]:
     caller = request.caller
-    assert caller is not None  # a stream that was admitted
+    assert caller is not None
     if caller.key_id is None and requests.is_exempt_address(policies.get(POLICY), request.address):
         yield None
         return

@@ -10,20 +10,22 @@ from functools import cache
 from typing import Any, TypeVar, get_origin
 from urllib.parse import parse_qsl
 
+from django.conf import settings
 from ninja import Schema
 from pydantic import ValidationError
 
-from leaderboard.api import answers, callers, idempotency
+from leaderboard import aliases
+from leaderboard.api import answers, callers, idempotency, limits, media
 from leaderboard.api.callers import Caller
 from leaderboard.api.errors import ApiError
-from leaderboard.api.queries import AroundQuery, PageQuery, PlayerQuery
+from leaderboard.api.queries import AroundQuery, BulkQuery, NoQuery, PageQuery, PlayerQuery
 from leaderboard.api.validation import invalid_query
 from leaderboard.engine import together
 from leaderboard.engine.together import Run
 from leaderboard.fastlane import bodies, scores
 from leaderboard.fastlane.boards import Card, Cards
 from leaderboard.fastlane.gather import Gather
-from leaderboard.fastlane.http import Answer, Headers, Request, decoded
+from leaderboard.fastlane.http import Answer, Body, Headers, Request, decoded
 from leaderboard.fastlane.reads import EntryPage, Kept, Place, PlayerPage, Read, Reads
 from leaderboard.fastlane.scores import Once, Scores, Seat
 
@@ -35,6 +37,8 @@ NO_STORE: tuple[bytes, bytes] = (b"cache-control", b"no-store")
 REVALIDATE: tuple[bytes, bytes] = (b"cache-control", b"private, no-cache")
 VARY: tuple[bytes, bytes] = (b"vary", b"Accept-Encoding, Authorization")
 
+
+KEYED = b" key"  # no address holds a blank
 
 BULK_ABREAST = 2  # one is packed or unpacked here while Redis works on the other
 
@@ -78,8 +82,11 @@ async def admitted(lane: Lane, request: Request, scope: str) -> tuple[Caller, Ca
 # ---- writes --------------------------------------------------------------------------------------
 
 
-async def submit_score(lane: Lane, request: Request, body: bytes) -> Answer:
+async def submit_score(lane: Lane, request: Request, read_body: Body) -> Answer:
     caller, card = await admitted(lane, request, callers.SUBMIT)
+    _check_request(request, caller)
+    read_query(NoQuery, request)
+    body = await read_body(bodies.LARGEST_ROW)
     once = _once(request, caller, body)
     score = bodies.read_score(body)
     submission = score.submission(once.key if once else None, caller.source)
@@ -88,22 +95,37 @@ async def submit_score(lane: Lane, request: Request, body: bytes) -> Answer:
     return _written(scores.shown(result), standing, replayed=result.replayed)
 
 
-async def submit_scores(lane: Lane, request: Request, body: bytes) -> Answer:
+async def submit_scores(lane: Lane, request: Request, read_body: Body) -> Answer:
     caller, card = await admitted(lane, request, callers.SUBMIT)
+    _check_request(request, caller)
+    query = read_query(BulkQuery, request)
+    # The first hundred rows are paid for before anything of them is read.
+    request.charged = True
+    paid = await limits.acharge(caller)
+    if not paid.allowed:
+        raise limits.refusal(paid)
+    body = await read_body(settings.LARGEST_BODY)
     once = _once(request, caller, body)
     kind = request.header(b"content-type")
     rows = bodies.read_rows(body, lines="ndjson" in kind or "jsonl" in kind)
-    atomic = dict(parse_qsl(request.query.decode("latin-1"))).get("atomic", "false")
-    if atomic not in ("true", "false"):
-        raise ApiError(422, "invalid_value", "Expected true or false.", field="atomic")
-    request.charged = True
     # A thousand rows keep Redis busy for many milliseconds. Those of one process queue here and
     # not there, where they would hold up everybody else.
     async with lane.bulk:
         standing, answer, replayed = await scores.submit_rows(
-            card, caller, rows, once, all_or_nothing=atomic == "true"
+            card, caller, rows, once, paid, all_or_nothing=query.atomic
         )
+    if query.report == "errors":
+        answer["results"] = [one for one in answer["results"] if isinstance(one, dict)]
     return _written(answer, standing, replayed=replayed)
+
+
+def _check_request(request: Request, caller: Caller) -> None:
+    """Refuse what needs no look at the body."""
+    denied = limits.known_refusal(caller)
+    if denied is not None:
+        request.charged = True
+        raise limits.refusal(denied)
+    media.check(request.header(b"content-type"), request.header(b"content-encoding"))
 
 
 def _once(request: Request, caller: Caller, body: bytes) -> Once | None:
@@ -127,7 +149,7 @@ async def read_entries(lane: Lane, request: Request) -> Answer:
     return await _read(lane, request, _plan_entries)
 
 
-def _plan_entries(request: Request, card: Card) -> Read:
+def _plan_entries(request: Request, card: Card, _player: str) -> Read:
     query = read_query(PageQuery, request)
     offset = query.offset if query.cursor is None else read_cursor(query.cursor)
 
@@ -141,12 +163,12 @@ def _plan_entries(request: Request, card: Card) -> Read:
 
 
 async def read_around(lane: Lane, request: Request) -> Answer:
-    return await _read(lane, request, _plan_around)
+    return await _read(lane, request, _plan_around, named=3)
 
 
-def _plan_around(request: Request, card: Card) -> Read:
+def _plan_around(request: Request, card: Card, player: str) -> Read:
     query = read_query(AroundQuery, request)
-    wanted = together.around(decoded(request.segments[3], "player"), query.count)
+    wanted = together.around(player, query.count)
     return Read(request.target, card, query.window, query.period, wanted, _around)
 
 
@@ -155,12 +177,11 @@ def _around(place: Place, run: Run) -> EntryPage:
 
 
 async def read_player(lane: Lane, request: Request) -> Answer:
-    return await _read(lane, request, _plan_player)
+    return await _read(lane, request, _plan_player, named=2)
 
 
-def _plan_player(request: Request, card: Card) -> Read:
+def _plan_player(request: Request, card: Card, player: str) -> Read:
     query = read_query(PlayerQuery, request)
-    player = decoded(request.segments[2], "player")
 
     def build(place: Place, run: Run) -> PlayerPage:
         rows = run.rows or []
@@ -176,13 +197,27 @@ def _plan_player(request: Request, card: Card) -> Read:
     return Read(request.target, card, query.window, query.period, wanted, build)
 
 
-async def _read(lane: Lane, request: Request, make_plan: Callable[[Request, Card], Read]) -> Answer:
+Plan = Callable[[Request, Card, str], Read]
+
+
+async def _read(lane: Lane, request: Request, make_plan: Plan, *, named: int = 0) -> Answer:
+    """`named` is the part of the address that names a player, 0 for none."""
     caller, card = await admitted(lane, request, callers.READ)
-    read = lane.reads.plan(request.target, card)
+    with_ids = caller.knows_ids(card.board)
+    # Two answers at one address: other callers see less of anonymous players.
+    target = request.target + KEYED if with_ids else request.target
+    read = lane.reads.plan(target, card)
+    is_new = False
     if read is None:
-        read = lane.reads.remember(make_plan(request, card))
+        player = decoded(request.segments[named], "player") if named else ""
+        found = None if with_ids else await aliases.afind(card.board, player)
+        read = make_plan(request, card, found or player)
+        read = read._replace(target=target, with_ids=with_ids, by_alias=found is not None)
+        is_new = found is None  # an alias may end at any time, and is looked up each time
     request.charged = True
     standing, kept = await lane.reading.add((caller, read))
+    if is_new:  # only what was paid for is remembered
+        lane.reads.remember(read)
     headers: Headers = [REVALIDATE, VARY, (b"etag", kept.tag), *standing]
     wanted = request.headers.get(b"if-none-match")
     if wanted is not None and answers.matches(wanted.decode("latin-1"), kept.tag.decode()):

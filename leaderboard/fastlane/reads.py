@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from config.redis import get_async_redis
+from leaderboard import aliases
 from leaderboard.api import answers, limits
 from leaderboard.api.callers import Caller
 from leaderboard.api.errors import ApiError
@@ -37,6 +38,9 @@ MOST_KEPT = 2_000
 LARGEST_KEPT = 64 * 1024 * 1024  # bytes, all answers of a process
 LONGEST_TARGET = 1024  # bytes; anyone can invent long addresses, and they must not fill the memory
 FOR_EVER = 2**62
+# How the details of an anonymous player look on their way through, and what is left of them.
+ALIAS_MARK = f'"{aliases.ALIAS}"'.encode()
+MASKED = msgspec.Raw(msgspec.json.encode(aliases.MASKED))
 ROWS_PER_CALL = 1000  # a few milliseconds of the server's time
 
 
@@ -58,6 +62,8 @@ class Read(NamedTuple):
     period: str | None
     wanted: Wanted
     build: Callable[[Place, Run], msgspec.Struct]
+    with_ids: bool = False  # anonymous players by their ids
+    by_alias: bool = False  # the player in `wanted` was asked for by an alias
 
 
 class Kept:
@@ -122,11 +128,12 @@ class Reads:
         read = self._plans.get(target)
         return read if read is not None and read.card is card else None
 
-    def remember(self, read: Read) -> Read:
+    def remember(self, read: Read) -> None:
+        if len(read.target) > LONGEST_TARGET:
+            return
         if len(self._plans) >= MOST_KEPT:
             del self._plans[next(iter(self._plans))]
         self._plans[read.target] = read
-        return read
 
     async def fly(self, seats: Sequence[tuple[Caller, Read]]) -> list[Any]:
         """For each caller how its limits stand and the answer, or the error."""
@@ -190,6 +197,8 @@ class Reads:
             return player_not_found()
         board, number, changes = read.card.board, reply.season, reply.sequence
         value = read.build(Place(board.slug, number, read.window, changes), run)
+        if not _mask(read, run.rows or []):
+            return player_not_found()
         tag, until = read.card.version, FOR_EVER
         if read.window not in ("season", "all") and read.period is None:
             period = period_at(read.window, time.time_ns() // 1000, board.zone)
@@ -204,6 +213,22 @@ class Reads:
         )
         self.store.put(read.target, kept)
         return kept
+
+
+def _mask(read: Read, rows: Sequence[Row]) -> bool:
+    """Take away what others may not know of anonymous players; False when the read itself asks for
+    one by an id that the caller may not know."""
+    for row in rows:
+        if ALIAS_MARK not in bytes(row.details):
+            continue
+        alias = msgspec.json.decode(row.details)[aliases.ALIAS]
+        row.details = MASKED
+        if read.with_ids:
+            continue
+        if row.player == read.wanted.start and not read.by_alias:
+            return False
+        row.player = alias
+    return True
 
 
 def _batches(reads: Iterable[Read]) -> list[tuple[int, list[Read]]]:

@@ -23,6 +23,7 @@ from leaderboard.fastlane.errors import as_api_error, row_error
 from leaderboard.fastlane.http import Headers
 from leaderboard.models import Board
 from leaderboard.services.scores import ScoreResult, asubmit_scores
+from ratelimit.decision import Decision
 
 
 class Once(NamedTuple):
@@ -102,13 +103,24 @@ async def _note(board: Board, seats: Sequence[Seat]) -> list[bool]:
 
 
 async def submit_rows(
-    card: Card, caller: Caller, rows: Sequence[Row], once: Once | None, *, all_or_nothing: bool
+    card: Card,
+    caller: Caller,
+    rows: Sequence[Row],
+    once: Once | None,
+    paid: Decision,
+    *,
+    all_or_nothing: bool,
 ) -> tuple[Headers, dict[str, Any], bool]:
-    """A bulk submission: how its limits stand, the answer, and whether all of it was a replay."""
+    """A bulk submission: how its limits stand, the answer, and whether all of it was a replay.
+
+    `paid` is the charge of the one call that every submission costs.
+    """
     board = card.board
-    decision = await limits.acharge(caller, limits.bulk_cost(len(rows)))
-    if not decision.allowed:
-        raise limits.refusal(decision)
+    decision = paid
+    if (rest := limits.bulk_cost(len(rows)) - 1) > 0:
+        decision = await limits.acharge(caller, rest)
+        if not decision.allowed:
+            raise limits.refusal(decision)
     good = [(number, row) for number, row in enumerate(rows) if isinstance(row, ScoreIn)]
     if all_or_nothing and len(good) < len(rows):
         _refuse_all({n: row for n, row in enumerate(rows) if isinstance(row, Exception)}, len(rows))

@@ -40,6 +40,7 @@ PAGES = {
     "accounts/devices/sign-out/": ("POST", 302, 404, None),  # no such device
     "accounts/profile/": ("GET", 302, 200, None),
     "accounts/notices/": ("GET", 302, 200, None),
+    "live/home/": ("GET", 404, 404, None),  # served before Django
     "live/notices/": ("GET", 403, 403, None),  # served before Django, to who is signed in
     "ops/": ("GET", 302, 403, None),
     "presence/": ("POST", 204, 204, None),
@@ -75,6 +76,7 @@ API = {
     "boards/<slug>/seasons/<number>/standings": ("GET", 404, 404),  # none is over yet
     "boards/<slug>/seasons/close": ("POST", 401, 401),
     "boards/<slug>/reset": ("POST", 401, 401),
+    "boards/<slug>/live/ticket": ("POST", 401, 404),
     "boards/<slug>/live": ("GET", 501, 404),  # a stream, which only the lane before Django gives
 }
 # Forms that need no token, each for the reason that stands beside its view.

@@ -5,17 +5,24 @@ from __future__ import annotations
 import json
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
 
+from config.redis import close_async_redis
+from leaderboard import services
 from leaderboard.api import codecs
 from leaderboard.api.callers import keyring
 from leaderboard.engine import LeaderboardError
 from leaderboard.fastlane import bodies
+from leaderboard.fastlane.app import lane
 from leaderboard.fastlane.reads import LONGEST_TARGET, Kept, Store
 from leaderboard.models import Player
+from leaderboard.services.audit import WORKER
 from ratelimit import whose
 from sessions_app.models import Flag
-from tests.leaderboard.api.support import Api, make_key
+from tests.asgi import ask
+from tests.leaderboard.api.support import Api, connection_kept, make_key
+from tests.leaderboard.api.support import application as lanes
 from tests.leaderboard.boards import forget_seasons, open_board, submit
 
 JSON = {"Content-Type": "application/json"}
@@ -100,6 +107,59 @@ def test_one_score_is_never_long(board):
     assert board.engine().get_size() == 0
 
 
+async def nothing_sent(path, headers=(), method="POST"):
+    """The status that a client gets who announces a body and sends none of it."""
+    received = []
+
+    async def application(scope, receive, send):
+        async def no_body():
+            received.append(1)
+            return {"type": "http.disconnect"}
+
+        await lanes()(scope, no_body, send)
+
+    length = (b"content-length", b"1000000")
+    try:
+        answer = await ask(application, path, method=method, headers=[length, *headers])
+    finally:
+        await close_async_redis()
+    return answer.status, bool(received)
+
+
+@pytest.mark.parametrize("path", ["scores", "scores/bulk"])
+@pytest.mark.parametrize(
+    ("token", "status"), [("", 401), ("rk_wrong", 401), ("read", 403), ("elsewhere", 403)]
+)
+def test_no_body_is_read_of_whoever_may_not_send_it(board, path, token, status):
+    if token == "read":
+        token = make_key("read")
+    elif token == "elsewhere":
+        token = make_key("submit", all_boards=False)
+    headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
+    with connection_kept():
+        found = async_to_sync(nothing_sent)(f"/api/v1/boards/cup/{path}", headers)
+    assert found == (status, False)
+
+
+@pytest.mark.parametrize("path", ["scores", "scores/bulk"])
+def test_no_body_is_read_of_whoever_is_over_the_limit(board, path):
+    token = make_key("submit", rate="1/hour")
+    assert Api(token).post("boards/cup/scores", {"player": "a", "score": 1}).status_code == 200
+    assert Api(token).post("boards/cup/scores", {"player": "a", "score": 1}).status_code == 429
+    with connection_kept():
+        found = async_to_sync(nothing_sent)(
+            f"/api/v1/boards/cup/{path}", [(b"authorization", f"Bearer {token}".encode())]
+        )
+    assert found == (429, False)
+
+
+def test_a_score_that_announces_too_much_is_not_read(board):
+    headers = [(b"authorization", f"Bearer {make_key('submit')}".encode())]
+    with connection_kept():
+        found = async_to_sync(nothing_sent)("/api/v1/boards/cup/scores", headers)
+    assert found == (413, False)
+
+
 def test_a_full_bulk_submission_of_the_longest_rows_fits_the_bounds():
     row = {"player": "é" * 128, "score": -1.2345678901234567e-300, "details": {}}
     row["details"] = {f"{number:02}": "é" * 60 for number in range(32)}
@@ -149,6 +209,18 @@ def test_nul_in_an_address_never_reaches_sql(board, client, path):
     assert client.get("/boards/cup/?q=%00").status_code == 200
 
 
+def test_exports_have_a_limit_of_their_own(board, client):
+    submit(board, "ada", 5)
+    services.close_season(board=board, actor=WORKER)
+    path = "/boards/cup/seasons/1/?format=csv"
+    for _ in range(20):
+        answer = client.get(path)
+        assert b"ada" in answer.getvalue()
+        answer.close()
+    assert client.get(path).status_code == 429
+    assert client.get("/boards/cup/seasons/1/").status_code == 200
+
+
 # ---- what a process remembers is bounded in size, not only in number -----------------------------
 
 
@@ -159,6 +231,23 @@ def test_answers_to_endless_addresses_are_not_kept():
     assert len(store) == 0
     store.put(b"/api/v1/boards/cup/entries", kept)
     assert len(store) == 1
+
+
+def test_only_short_addresses_that_were_paid_for_are_remembered(board):
+    seen = []
+
+    async def asked():
+        here = lane()
+        for query in (b"limit=5", b"limit=5&cursor=" + b"b" * LONGEST_TARGET, b"limit=6"):
+            headers = [(b"authorization", f"Bearer {token}".encode())]
+            await ask(lanes(), "/api/v1/boards/cup/entries", query=query, headers=headers)
+            seen.append(len(here.reads._plans))
+        await close_async_redis()
+
+    token = make_key("read", rate="2/hour")
+    with connection_kept():
+        async_to_sync(asked)()
+    assert seen == [1, 1, 1]  # too long, then refused
 
 
 def test_a_limit_looks_at_no_more_of_a_user_name_than_an_account_can_have():

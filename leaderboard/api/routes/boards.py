@@ -34,6 +34,7 @@ def described(board: Board) -> dict[str, Any]:
         "lowest_score": board.lowest_score,
         "highest_score": board.highest_score,
         "largest_step": board.largest_step,
+        "first_step": board.first_step,
         "windows": board.windows,
         "groups": board.groups,
         "time_zone": board.time_zone,

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from ninja import Query, Router
 from pydantic import Field
 
 from leaderboard.api import queries, schemas
 from leaderboard.api.errors import ApiError
 from leaderboard.api.requests import View, board_for, named, read, view
-from leaderboard.api.served import by_the_lane
-from leaderboard.fastlane import operations
 from leaderboard.fastlane.operations import cursor, read_cursor
 from leaderboard.fastlane.reads import entry
 
@@ -25,7 +23,7 @@ def shown(
     return {
         **now.head(),
         "total": total,
-        "entries": [entry(one) for one in entries],
+        "entries": [entry(one) for one in now.shown(entries)],
         "next": following,
     }
 
@@ -33,11 +31,8 @@ def shown(
 @router.get(
     "/boards/{slug}/entries", response=schemas.EntryPage, auth=read, summary="A page of entries"
 )
-async def list_entries(
-    request: HttpRequest, slug: str, query: Query[queries.PageQuery]
-) -> HttpResponse:
+def list_entries(request: HttpRequest, slug: str, query: Query[queries.PageQuery]) -> None:
     """From the top, or from `offset`. Follow `next` until it is null to see them all."""
-    return await by_the_lane(request, operations.read_entries)
 
 
 @router.get(
@@ -46,11 +41,10 @@ async def list_entries(
     auth=read,
     summary="Entries around a player",
 )
-async def entries_around_player(
+def entries_around_player(
     request: HttpRequest, slug: str, player: str, query: Query[queries.AroundQuery]
-) -> HttpResponse:
+) -> None:
     """The player in the middle where the board allows it."""
-    return await by_the_lane(request, operations.read_around)
 
 
 @router.get(
@@ -100,9 +94,15 @@ def entries_among(
     """A board of friends: ranked among themselves, each with the rank on the whole board."""
     board = board_for(request, slug)
     now = view(request, board, query)
-    found = now.engine.get_entries(body.players)
-    entries = [entry(one) | {"board_rank": one["board_rank"]} for one in found["entries"]]
-    return {**now.head(), "entries": entries, "missing": found["missing"]}
+    names = {name: now.player_id(name) for name in body.players}
+    found = now.engine.get_entries(list(names.values()))
+    entries = now.shown(found["entries"], asked=body.players)
+    there = {one["user_id"] for one in entries}
+    return {
+        **now.head(),
+        "entries": [entry(one) | {"board_rank": one["board_rank"]} for one in entries],
+        "missing": [name for name in names if name not in there],
+    }
 
 
 @router.get(

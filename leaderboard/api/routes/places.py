@@ -10,7 +10,7 @@ from ninja import Query, Router
 from leaderboard import nearby
 from leaderboard.api import queries, schemas
 from leaderboard.api.errors import ApiError
-from leaderboard.api.requests import board_for, named, once, read, reply, submit
+from leaderboard.api.requests import board_for, caller_of, named, once, read, reply, submit
 from sessions_app.flags import flag_enabled
 
 router = Router(tags=["Nearby"])
@@ -75,6 +75,7 @@ def players_nearby(
         unit=query.unit,
         by=query.by,
         limit=query.limit,
+        with_ids=caller_of(request).knows_ids(board),
     )
     return {
         "board": board.slug,

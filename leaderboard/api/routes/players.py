@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
-from leaderboard import selectors, services
+from leaderboard import aliases, selectors, services
 from leaderboard.api import queries, schemas
 from leaderboard.api.requests import (
     board_for,
@@ -19,11 +19,9 @@ from leaderboard.api.requests import (
     reply,
     submit,
 )
-from leaderboard.api.served import by_the_lane
-from leaderboard.fastlane import operations
 from leaderboard.fastlane.reads import entry, player_not_found
-from leaderboard.models import Player
 from leaderboard.pointer import moment
+from leaderboard.selectors import people
 
 router = Router(tags=["Players"])
 
@@ -39,9 +37,11 @@ def player_history(
 ) -> dict[str, Any]:
     """The latest submissions that are stored, oldest first."""
     board, player = board_for(request, slug), named(request, player)
-    if Player.objects.filter(pk=player, privacy=Player.Privacy.OPTED_OUT).exists():
-        raise player_not_found()  # as on the pages: not shown at all
-    events = selectors.history(board, player, season=query.season, limit=query.limit)
+    with_ids = caller_of(request).knows_ids(board)
+    found = people.find_shown(board, player, with_ids=with_ids)
+    if found is None:
+        raise player_not_found()
+    events = selectors.history(board, found, season=query.season, limit=query.limit)
     return {
         "board": board.slug,
         "player": player,
@@ -65,11 +65,10 @@ def player_history(
     auth=read,
     summary="Show a player",
 )
-async def show_player(
+def show_player(
     request: HttpRequest, slug: str, player: str, query: Query[queries.PlayerQuery]
-) -> HttpResponse:
+) -> None:
     """Entry, percentile, and the neighbours above and below."""
-    return await by_the_lane(request, operations.read_player)
 
 
 @router.patch(
@@ -91,7 +90,7 @@ def change_details(
     )
     if result is None:
         raise player_not_found()
-    return reply(entry(dict(result)))
+    return reply(entry(aliases.masked(dict(result), with_id=True)))
 
 
 @router.delete(

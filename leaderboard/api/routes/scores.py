@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
-from ninja import Router
+from django.http import HttpRequest
+from ninja import Query, Router
 
-from leaderboard.api import schemas
+from leaderboard.api import queries, schemas
 from leaderboard.api.requests import submit
-from leaderboard.api.served import by_the_lane
-from leaderboard.fastlane import bodies, operations
+from leaderboard.fastlane import bodies
 
 router = Router(tags=["Scores"])
 
@@ -27,9 +26,8 @@ _row, _ = bodies.schemas()
         }
     },
 )
-async def submit_score(request: HttpRequest, slug: str) -> HttpResponse:
+def submit_score(request: HttpRequest, slug: str) -> None:
     """Counts by the board's operator, or by the one given. The answer has the new rank."""
-    return await by_the_lane(request, operations.submit_score, write=True)
 
 
 @router.post(
@@ -38,15 +36,6 @@ async def submit_score(request: HttpRequest, slug: str) -> HttpResponse:
     auth=submit,
     summary="Submit many scores",
     openapi_extra={
-        "parameters": [
-            {
-                "in": "query",
-                "name": "atomic",
-                "required": False,
-                "description": "All rows or none: one bad row refuses the whole.",
-                "schema": {"type": "boolean", "default": False},
-            }
-        ],
         "requestBody": {
             "required": True,
             "content": {
@@ -67,9 +56,8 @@ async def submit_score(request: HttpRequest, slug: str) -> HttpResponse:
         },
     },
 )
-async def submit_scores(request: HttpRequest, slug: str) -> HttpResponse:
+def submit_scores(request: HttpRequest, slug: str, query: Query[queries.BulkQuery]) -> None:
     """Up to 10,000 rows as a JSON array or as lines of JSON, with a result for each, in order.
 
     Costs as much as one call for every 100 rows begun.
     """
-    return await by_the_lane(request, operations.submit_scores, write=True)

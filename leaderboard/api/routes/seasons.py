@@ -13,8 +13,12 @@ from leaderboard.api import queries, schemas
 from leaderboard.api.errors import ApiError
 from leaderboard.api.requests import admin, board_for, caller_of, check_etag, once, read, reply
 from leaderboard.models import Season
+from leaderboard.selectors.history import names_version
 
 router = Router(tags=["Seasons"])
+
+
+NOTHING_SAID = queries.CloseIn()
 
 
 def _standing(row: dict[str, Any]) -> dict[str, Any]:
@@ -32,7 +36,8 @@ def list_seasons(request: HttpRequest, slug: str) -> dict[str, Any]:
     """Archived seasons with their podiums."""
     board = board_for(request, slug)
     seasons = selectors.season_list(board)
-    check_etag(request, "seasons", seasons[0]["number"] if seasons else 0, len(seasons))
+    newest = seasons[0]["number"] if seasons else 0
+    check_etag(request, "seasons", names_version(), newest, len(seasons))
     return {
         "board": board.slug,
         "seasons": [
@@ -58,9 +63,10 @@ def season_standings(
     try:
         found = selectors.season_page(board, number, page=query.page, per_page=query.limit)
     except Season.DoesNotExist:
-        raise ApiError(404, "season_not_found", "There is no such past season.") from None
+        raise ApiError(404, "unknown_season", "There is no such past season.") from None
     closed = found.season.closed_at
-    check_etag(request, "season", number, closed.timestamp() if closed else 0, found.total)
+    closed_at = closed.timestamp() if closed else 0
+    check_etag(request, "season", names_version(), number, closed_at, found.total)
     return {
         "board": board.slug,
         "season": number,
@@ -79,8 +85,10 @@ def season_standings(
     summary="Close the running season",
 )
 @once
-def close_season(request: HttpRequest, slug: str, body: queries.CloseIn) -> HttpResponse:
-    """Archives it; answers when the final standings are stored."""
+def close_season(
+    request: HttpRequest, slug: str, body: queries.CloseIn = NOTHING_SAID
+) -> HttpResponse:
+    """Archives it and answers when the final standings are stored. The body may be empty."""
     season = services.close_season(
         board=board_for(request, slug, admin),
         actor=caller_of(request).actor,

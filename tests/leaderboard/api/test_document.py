@@ -32,6 +32,7 @@ OPERATIONS = {
     "DELETE /boards/{slug}/players/{player}/location",
     "GET /boards/{slug}/nearby",
     "GET /boards/{slug}/live",
+    "POST /boards/{slug}/live/ticket",
 }
 
 

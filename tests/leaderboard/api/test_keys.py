@@ -95,3 +95,20 @@ def test_an_unknown_scope_is_refused():
 def test_two_keys_are_never_alike():
     tokens = {ApiKey.make("Server", ["read"])[1] for _ in range(20)}
     assert len(tokens) == 20
+
+
+@pytest.mark.parametrize("rate", ["banana", "0/second", "5/fortnight", "20 at once", ","])
+def test_a_rate_that_makes_no_sense_is_refused_by_the_form_and_the_model(client, staff, rate):
+    assert add(client, rate=rate).status_code == 200  # the form again, not the page of a new key
+    assert "errorlist" in add(client, rate=rate).content.decode()
+    with pytest.raises(ValidationError) as refused:
+        ApiKey.make("Server", ["read"], all_boards=True, rate=rate)
+    assert list(refused.value.message_dict) == ["rate"]
+    assert not ApiKey.objects.exists()
+
+
+def test_a_key_that_already_has_such_a_rate_has_the_usual_limit(api, board):
+    ApiKey.objects.update(rate="banana")
+    answer = api.get("boards/cup")
+    assert answer.status_code == 200
+    assert answer.headers["ratelimit-policy"].startswith('"api_key"')

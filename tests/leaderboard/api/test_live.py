@@ -5,12 +5,19 @@ import json
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
+from django.utils import timezone
 
-from config.redis import close_async_redis
-from leaderboard import services
+from config.listening import listener
+from config.redis import close_async_redis, get_async_redis, get_redis
+from leaderboard import keys, services
+from leaderboard.api import callers, tickets
+from leaderboard.api.requests import sequence_of
+from leaderboard.engine import Submission
+from leaderboard.fastlane import live
 from leaderboard.live.hub import close_hub
+from leaderboard.models import ApiKey
 from tests.leaderboard.api.support import Api, application, make_key
-from tests.leaderboard.boards import ACTOR, submit
+from tests.leaderboard.boards import ACTOR, open_board, submit
 
 
 class Stream:
@@ -140,6 +147,56 @@ def test_another_season_begins_with_a_snapshot_of_it(board):
 
     kind, _, data = run(watch)
     assert (kind, data["size"], data["order"]) == ("season", 0, [])
+    assert (data["season"], data["state"], data["rows"]) == (2, "open", {})
+
+
+@pytest.mark.parametrize("players", ["", "?player=ada&player=bob"])
+def test_the_end_of_a_contest_brings_its_final_table_and_says_so(board, players):
+    submit(board, "ada", 5, details={"name": "Ada"})
+    submit(board, "eve", 6)
+    token = make_key("read")
+
+    async def watch():
+        async with Stream(f"/api/v1/boards/cup/live{players}", token) as stream:
+            await stream.event()
+            await sync_to_async(services.close_season)(board=board, actor=ACTOR, open_next=False)
+            closed = await stream.event()
+        async with Stream(f"/api/v1/boards/cup/live{players}", token) as later:
+            return closed, await later.event()
+
+    closed, later = run(watch)
+    assert (closed[0], later[0]) == ("season", "snapshot")
+    for _, _, data in (closed, later):
+        assert (data["season"], data["state"]) == (1, "closed")
+        assert data["order"] == ([["ada", 2]] if players else [["eve", 1], ["ada", 2]])
+        assert data["rows"]["ada"] | {"previous_rank": None} == {
+            "player": "ada",
+            "rank": 2,
+            "previous_rank": None,
+            "score": 5.0,
+            "details": {"name": "Ada"},
+        }
+
+
+def test_every_event_of_the_board_has_the_same_fields(board):
+    submit(board, "ada", 5)
+    token = make_key("read")
+
+    async def watch():
+        async with Stream("/api/v1/boards/cup/live?player=ada", token) as stream:
+            first = await stream.event()
+            # Nothing changes for those who are watched.
+            await sync_to_async(submit)(board, "bob", 1)
+            second = await stream.event()
+            await sync_to_async(services.close_season)(board=board, actor=ACTOR, open_next=True)
+            return first, second, await stream.event()
+
+    events = run(watch)
+    assert [kind for kind, _, _ in events] == ["snapshot", "rows", "season"]
+    for _, _, data in events:
+        assert data.keys() == {"at", "season", "state", "size", "order", "rows"}
+    assert events[1][2]["rows"] == {}
+    assert events[1][2]["order"] == [["ada", 1]]
 
 
 @pytest.mark.parametrize(
@@ -149,6 +206,7 @@ def test_another_season_begins_with_a_snapshot_of_it(board):
         ("boards/cup/live?window=month", 422, "unknown_window"),
         ("boards/cup/live?window=year", 422, "invalid_value"),
         ("boards/cup/live?player=", 422, "empty_id"),
+        ("boards/cup/live?player=%01", 422, "invalid_id"),
         ("boards/cup/live?player=" + "x" * 257, 422, "id_too_long"),
         ("boards/cup/live?" + "&".join(f"player={n}" for n in range(101)), 422, "invalid_value"),
     ],
@@ -176,3 +234,128 @@ def test_the_limit_counts_streams(board):
     api = Api(token)
     assert api.get("boards/cup").status_code == 200
     assert api.get("boards/cup/live").status_code == 429
+
+
+@pytest.fixture
+def private(board):
+    board.visibility = "private"
+    board.save()
+    return board
+
+
+def test_a_browser_watches_a_private_board_with_a_ticket(private):
+    answer = Api(make_key("read")).post("boards/cup/live/ticket")
+    assert answer.status_code == 200
+    assert answer.json()["expires_in"] == tickets.LIFETIME
+
+    async def watch():
+        path = f"/api/v1/boards/cup/live?ticket={answer.json()['ticket']}"
+        async with Stream(path) as stream:
+            return stream.start["status"], (await stream.event())[0]
+
+    assert run(watch) == (200, "snapshot")
+
+
+def test_a_stream_that_a_ticket_opened_ends_with_its_key(private, monkeypatch):
+    monkeypatch.setattr(live, "ASK_AGAIN", 0.01)
+    monkeypatch.setattr(callers, "REMEMBER", 0.0)
+    ticket = Api(make_key("read")).post("boards/cup/live/ticket").json()["ticket"]
+
+    async def watch():
+        async with Stream(f"/api/v1/boards/cup/live?ticket={ticket}") as stream:
+            await stream.event()
+            # Old tickets open nothing; what is open goes on.
+            monkeypatch.setattr(tickets, "LIFETIME", -1)
+            await sync_to_async(submit)(private, "bob", 9)
+            await stream.event()
+            await ApiKey.objects.aupdate(revoked_at=timezone.now())
+            await stream.task
+
+    run(watch)
+
+
+def test_a_ticket_opens_only_the_stream_of_its_board_and_not_for_long(private, monkeypatch):
+    api = Api(make_key("read"))
+    ticket = api.post("boards/cup/live/ticket").json()["ticket"]
+    open_board("other", visibility="private")
+    for path, code in [
+        (f"boards/other/live?ticket={ticket}", "ticket_unknown"),
+        (f"boards/cup/live?ticket={ticket}x", "ticket_unknown"),
+        ("boards/cup/live?ticket=", "ticket_unknown"),
+    ]:
+        answer = Api().get(path)
+        assert (answer.status_code, answer.json()["code"]) == (401, code)
+    assert Api(ticket).get("boards/cup/entries").status_code == 401
+    monkeypatch.setattr(tickets, "LIFETIME", -1)
+    answer = Api().get(f"boards/cup/live?ticket={ticket}")
+    assert (answer.status_code, answer.json()["code"]) == (401, "ticket_expired")
+
+
+def test_only_a_key_that_reads_the_board_gets_a_ticket(private):
+    other = open_board("other")
+    assert Api().post("boards/cup/live/ticket").status_code == 404
+    assert Api().post("boards/other/live/ticket").json()["code"] == "key_required"
+    assert Api(make_key("submit")).post("boards/cup/live/ticket").status_code == 403
+    assert (
+        Api(make_key("read", all_boards=False, boards=[other]))
+        .post("boards/cup/live/ticket")
+        .status_code
+        == 404
+    )
+
+
+def test_pages_of_other_origins_may_say_which_event_they_saw_last(settings):
+    settings.API_ORIGINS = ["https://game.example"]
+    answer = Api().call(
+        "OPTIONS",
+        "boards/cup/live",
+        headers={"Origin": "https://game.example", "Access-Control-Request-Method": "GET"},
+    )
+    assert "Last-Event-ID" in answer.headers["Access-Control-Allow-Headers"]
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_submission_that_changes_nothing_is_logged_and_nobody_else_hears_of_it(board, rows):
+    """One row goes by another way through the script than several."""
+    api = Api(make_key("read"))
+    pages = ["boards/cup/entries", "boards/cup/entries/range"]
+
+    def send(score):
+        players = [Submission(f"p{number}", score) for number in range(rows)]
+        services.submit_scores(board=board, rows=players)
+
+    async def listen():
+        channels = listener(get_async_redis())
+        await channels.subscribe(keys.live(board.key))
+        await next_message(channels, "subscribe")
+        for score in (4, 4, 6):
+            await sync_to_async(send)(score)
+        first = await next_message(channels, "message")
+        await channels.aclose()
+        return first["data"].splitlines()
+
+    send(5)
+    tags = [api.get(path).headers["ETag"] for path in pages]
+    send(3)
+    assert [api.get(path).headers["ETag"] for path in pages] == tags
+    events = get_redis().xlen(keys.events(board.key))
+    news = run(listen)
+    assert [json.loads(line)["score"] for line in news] == [6] * rows
+    assert get_redis().xlen(keys.events(board.key)) == events + 3 * rows
+    assert [api.get(path).headers["ETag"] for path in pages] != tags
+
+
+async def next_message(channels, kind):
+    while True:
+        message = await channels.get_message(timeout=1.0)
+        if message is not None and message["type"] == kind:
+            return message
+
+
+def test_a_stream_goes_on_from_the_last_change(board):
+    submit(board, "ada", 5)
+    sequence = sequence_of(board)
+    submit(board, "ada", 4)
+    assert sequence_of(board) == sequence
+    submit(board, "ada", 6)
+    assert sequence_of(board) == sequence + 2

@@ -1,5 +1,8 @@
 """Players near a place: by choice, rounded, forgotten."""
 
+import itertools
+import math
+
 import pytest
 
 from config.redis import get_redis
@@ -70,14 +73,34 @@ def test_a_place_is_rounded_and_can_be_taken_back(api, placed):
     body = {"lat": 48.123456, "lon": 11.987654}
     answer = api.call("PUT", "boards/cup/players/ada/location", json=body)
     assert answer.status_code == 200, answer.text
-    assert (answer.json()["lat"], answer.json()["lon"]) == (48.12, 11.99)
+    assert (answer.json()["lat"], answer.json()["lon"]) == (48.12, 11.98371)
     assert answer.json()["expires"]
-    assert found(api, "lat=48.12&lon=11.99&radius=2") == ["ada"]
+    assert found(api, "lat=48.12&lon=11.98&radius=2") == ["ada"]
     assert api.call("DELETE", "boards/cup/players/ada/location").json() == {"removed": True}
     assert api.call("DELETE", "boards/cup/players/ada/location").json() == {"removed": False}
-    assert found(api, "lat=48.12&lon=11.99&radius=2") == []
+    assert found(api, "lat=48.12&lon=11.98&radius=2") == []
 
 
+@pytest.mark.parametrize("latitude", [0.0, 52.5, -70.0, 84.9])
+def test_places_are_a_kilometre_apart_on_every_latitude(board, latitude):
+    degree = 111.32 * math.cos(math.radians(latitude))  # of longitude, in km
+    walk = [
+        nearby.share(board, "ada", latitude, 11 + metres / 1000 / degree)
+        for metres in range(0, 20_000, 250)
+    ]
+    kept = sorted({place.lon for place in walk})
+    gaps = [(east - west) * degree for west, east in itertools.pairwise(kept)]
+    assert gaps
+    assert all(1 < gap < 1.2 for gap in gaps)
+    assert nearby.place_of(board, "ada") == (walk[-1].lat, walk[-1].lon)
+
+
+def test_the_date_line_is_no_place_beyond_the_map(board):
+    assert nearby.share(board, "ada", 80.0, 180.0).lon == 180.0
+    assert nearby.share(board, "ada", 80.0, -180.0).lon == -180.0
+
+
+@pytest.mark.django_db(transaction=True)
 def test_hidden_players_and_strangers_to_the_board_are_not_shown(api, placed):
     nearby.share(placed, "nobody", *BERLIN)
     services.hide_player(player_id="ada", reason="x", actor=ACTOR, board=placed)

@@ -146,7 +146,7 @@ def test_past_seasons_and_their_standings(api, full):
     assert (body["page"], body["pages"], body["total"]) == (3, 3, PLAYERS)
     assert players(api.get("boards/cup/seasons/1/standings?limit=10&page=3"))[-1] == "p1"
     missing = api.get("boards/cup/seasons/9/standings")
-    assert (missing.status_code, missing.json()["code"]) == (404, "season_not_found")
+    assert (missing.status_code, missing.json()["code"]) == (404, "unknown_season")
 
 
 def test_a_players_history_is_empty_until_it_is_stored(api, full):
@@ -200,6 +200,7 @@ def test_reads_that_come_together_are_asked_once(api, full, monkeypatch):
     assert sum(questions) < 8
 
 
+@pytest.mark.django_db(transaction=True)
 def test_an_answer_is_used_again_only_while_nothing_changed(api, full):
     async def read_write_read():
         import httpx

@@ -84,6 +84,7 @@ def test_scores_that_come_together_become_one_call(api, board, monkeypatch):
     assert board.engine().get_size() == 40
 
 
+@pytest.mark.django_db(transaction=True)
 def test_each_caller_of_a_flight_gets_its_own_refusal(api, board):
     board.highest_score = 100
     board.save()
