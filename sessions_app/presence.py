@@ -95,8 +95,8 @@ def _touch_call(viewers: Iterable[str], board: str | None) -> Call:
     return Call(TOUCH, _place(board), [memory, HORIZON, *viewers])
 
 
-def _leave_call(viewers: Iterable[str], board: str | None) -> Call:
-    settings = [HORIZON, GRACE, keys.presence_leaving(), board or ""]
+def _leave_call(viewers: Iterable[str], board: str | None, grace: int = GRACE) -> Call:
+    settings = [HORIZON, grace, keys.presence_leaving(), board or ""]
     return Call(LEAVE, _place(board), [*settings, *viewers])
 
 
@@ -226,6 +226,23 @@ def forget(user_id: int) -> None:
     perform(_forget(user_id))
 
 
+def _become(viewer: str, account: str) -> Steps[None]:
+    message = json.dumps({"board": "", "viewers": [viewer], "became": account})
+    yield Batch(
+        [
+            Command("ZREM", keys.site_others(), viewer),
+            Command("PUBLISH", keys.presence_leaving(), message),
+        ]
+    )
+
+
+def sign_in(request: HttpRequest) -> None:
+    """The browser has an account from now on: the visitor it was no longer counts beside it."""
+    known = visitors.known_id(request)
+    if known:
+        perform(_become(f"v:{known}", viewer_of(request)))
+
+
 class Viewers:
     """The open streams of one process: the heartbeat for all of them.
 
@@ -241,6 +258,7 @@ class Viewers:
         self._tabs: dict[str, Counter[str]] = {}  # open streams by viewer and board
         self._due: set[Place] = set()
         self._gone: set[Place] = set()
+        self._became: dict[str, str] = {}  # visitors whose streams belong to an account since
         self._next_beat = clock() + BEAT
         self._counts: dict[str, int] = {}
 
@@ -256,6 +274,8 @@ class Viewers:
 
     def leave(self, viewer: str, board: str) -> None:
         """A stream was closed; only the viewer's last one on the board here counts as leaving."""
+        if board not in self._tabs.get(viewer, ()):
+            viewer = self._became[viewer]
         boards = self._tabs[viewer]
         boards[board] -= 1
         if boards[board] > 0:
@@ -263,6 +283,7 @@ class Viewers:
         del boards[board]
         if not boards:
             del self._tabs[viewer]
+            self._became = {old: new for old, new in self._became.items() if new != viewer}
         self._due.discard((viewer, board))
         self._gone.add((viewer, board))
 
@@ -270,9 +291,21 @@ class Viewers:
         """A message of `keys.presence_leaving()`: speak up for those who still have a tab here."""
         news = json.loads(message)
         for viewer in news["viewers"]:
+            if account := news.get("became"):
+                self._rename(viewer, account)
+                continue
             for board in self._tabs.get(viewer, ()):
                 if news["board"] in {"", board}:
                     self._due.add((viewer, board))
+
+    def _rename(self, visitor: str, account: str) -> None:
+        """Somebody has signed in: streams that were opened before are the account's now."""
+        for board, tabs in self._tabs.pop(visitor, Counter[str]()).items():
+            self._tabs.setdefault(account, Counter())[board] += tabs
+            self._due.discard((visitor, board))
+            self._due.add((account, board))
+            self._gone.add((visitor, board))
+            self._became[visitor] = account
 
     async def tick(self) -> dict[str, int]:
         """Send what is due; returns the number of viewers of each board where it changed.
@@ -304,9 +337,17 @@ class Viewers:
         return changed
 
     def _leaves(self, gone: set[Place]) -> list[Call]:
-        off_site = {viewer for viewer, _ in gone if viewer not in self._tabs}
-        calls = [_leave_call(viewers, board) for board, viewers in _by_board(gone).items()]
-        return [_leave_call(off_site, None), *calls] if off_site else calls
+        calls: list[Call] = []
+        # Who has signed in is here under another name, and gets no time to come back.
+        renamed = {place for place in gone if place[0] in self._became}
+        for grace, places in ((GRACE, gone - renamed), (0, renamed)):
+            off_site = {viewer for viewer, _ in places if viewer not in self._tabs}
+            if off_site:
+                calls.append(_leave_call(off_site, None, grace))
+            calls += [
+                _leave_call(viewers, board, grace) for board, viewers in _by_board(places).items()
+            ]
+        return calls
 
     def _touches(self, due: set[Place]) -> list[Call]:
         calls = [_touch_call(viewers, board) for board, viewers in _by_board(due).items()]

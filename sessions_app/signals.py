@@ -6,9 +6,11 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.signals import user_logged_in
 from django.db import transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save
 from django.dispatch import Signal, receiver
+from django.http import HttpRequest
 
 from sessions_app import devices, flags, presence
 from sessions_app.models import Flag
@@ -46,6 +48,13 @@ def _sign_out(user_id: Any, *, keep_current: bool) -> None:
     # Asked only now: a rotation since then has given the session another digest.
     session = devices.current_session.get() if keep_current else None
     devices.sign_out_all(user_id, keep=session.digest if session else "")
+
+
+@receiver(user_logged_in)
+def count_once(request: HttpRequest | None, **kwargs: Any) -> None:
+    """Whoever signs in was counted as a visitor until now."""
+    if request is not None:
+        presence.sign_in(request)
 
 
 @receiver([post_save, post_delete], sender=Flag)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib import messages
@@ -26,7 +27,7 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.generic import CreateView, UpdateView
 
 from ratelimit.decorators import limit
-from sessions_app import background, devices, presence
+from sessions_app import background, devices, presence, visitors
 from sessions_app.backend import SessionStore
 from sessions_app.forms import AccountForm, SignUpForm
 
@@ -46,7 +47,9 @@ class LogoutView(auth_views.LogoutView):
 
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
+# The device is asked first: a robot that is refused takes nothing from others at its address.
 @limit("signup", methods=["POST"])
+@limit("signup_address", methods=["POST"])
 class SignUpView(auth_views.RedirectURLMixin, CreateView):  # type: ignore[type-arg]
     form_class = SignUpForm
     template_name = "accounts/signup.html"
@@ -64,6 +67,7 @@ class SignUpView(auth_views.RedirectURLMixin, CreateView):  # type: ignore[type-
         return HttpResponseRedirect(self.get_success_url())
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        visitors.visitor_id(self.request)  # the limit knows this browser by its cookie
         return super().get_context_data(next=self.get_redirect_url(), **kwargs)
 
 
@@ -93,11 +97,11 @@ class PasswordResetView(auth_views.PasswordResetView):
     success_url = reverse_lazy("password_reset_done")
 
     def form_valid(self, form: Any) -> HttpResponse:
-        secure, host = self.request.is_secure(), self.request.get_host()
+        site = urlsplit(settings.SITE_URL)
         background.run(
             lambda: form.save(
-                domain_override=host,
-                use_https=secure,
+                domain_override=site.netloc,
+                use_https=site.scheme == "https",
                 token_generator=default_token_generator,
                 subject_template_name=self.subject_template_name,
                 email_template_name=self.email_template_name,

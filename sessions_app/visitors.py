@@ -9,6 +9,8 @@ from functools import lru_cache
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
+from ratelimit import whose
+
 COOKIE = "visitor"
 COOKIE_AGE = 180 * 24 * 3600
 _ID = re.compile(r"[A-Za-z0-9_-]{22}")
@@ -21,10 +23,16 @@ _BOT = re.compile(
 )
 
 
+def known_id(request: HttpRequest) -> str:
+    """The id that the browser brought; '' when it has none yet."""
+    known = request.COOKIES.get(COOKIE, "")
+    return known if _ID.fullmatch(known) else ""
+
+
 def visitor_id(request: HttpRequest) -> str:
     """The browser's id; a new one is made on first use and set by `set_cookie`."""
-    known = request.COOKIES.get(COOKIE, "")
-    if _ID.fullmatch(known):
+    known = known_id(request)
+    if known:
         return known
     made: str | None = getattr(request, "_new_visitor", None)
     if made is None:
@@ -45,6 +53,12 @@ def set_cookie(request: HttpRequest, response: HttpResponseBase) -> None:
             httponly=True,
             samesite="Lax",
         )
+
+
+def device(request: HttpRequest) -> str:
+    """The browser, as a rate limit names it: by its cookie, and all without one together."""
+    known = request.COOKIES.get(COOKIE, "")
+    return whose.hashed("device", known) if _ID.fullmatch(known) else "device:none"
 
 
 def is_bot(request: HttpRequest) -> bool:

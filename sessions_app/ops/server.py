@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -19,6 +20,10 @@ from sessions_app.ops import Fact, Section, Table
 
 INFO_PARTS = ("server", "memory", "clients", "stats", "persistence", "replication")
 SLOW_ENTRIES = 10
+SCRIPT_CALLS = frozenset({"EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"})
+FUNCTION_CALLS = frozenset({"FCALL", "FCALL_RO"})
+# The slow log keeps 128 bytes of an argument and says how many more there were.
+_CUT = re.compile(r"\.\.\. \(\d+ more bytes\)$")
 MANY_CLIENTS = 0.8  # of maxclients
 FULL = 0.8  # of maxmemory
 # A small server always looks fragmented: its own code weighs more than the data.
@@ -189,11 +194,14 @@ def _snapshots(client: Any) -> str:
 
 
 def _slow_log(client: Any) -> Iterator[list[object]]:
-    for entry in client.slowlog_get(SLOW_ENTRIES):
-        when = datetime.fromtimestamp(entry["start_time"], UTC)
-        name, first_key = _describe(entry["command"])
-        took = _("%(time)s ms") % {"time": number_format(entry["duration"] / 1000, 1)}
-        yield [_time(when), took, name, first_key]
+    # redis-py's `slowlog_get` joins the arguments with spaces, and a script's text has spaces too.
+    for _number, started, microseconds, arguments, *_client in client.execute_command(
+        "SLOWLOG", "GET", SLOW_ENTRIES
+    ):
+        when = datetime.fromtimestamp(started, UTC)
+        words = [word.decode(errors="replace") for word in arguments]
+        took = _("%(time)s ms") % {"time": number_format(microseconds / 1000, 1)}
+        yield [_time(when), took, _name(words), _first_key(client, words)[:60]]
 
 
 def _time(at: datetime) -> str:
@@ -201,10 +209,23 @@ def _time(at: datetime) -> str:
     return render_to_string("components/time.html", {"at": at})
 
 
-def _describe(command: bytes) -> tuple[str, str]:
-    """The command's name and first key. Never its values: they may be somebody's session."""
-    words = command.decode(errors="replace").split(" ", 4)
+def _name(words: list[str]) -> str:
+    """The command, or the script or function that it runs."""
     name = words[0].upper()[:40]
-    if name in {"EVALSHA", "EVAL"} and len(words) > 3:
-        return scripts.names.get(words[1], name), words[3][:60]
-    return name, words[1][:60] if len(words) > 1 else ""
+    if name in SCRIPT_CALLS and len(words) > 1:
+        return scripts.name_of(_CUT.sub("", words[1])) or name
+    if name in FUNCTION_CALLS and len(words) > 1:
+        return words[1][:60]
+    return name
+
+
+def _first_key(client: Any, words: list[str]) -> str:
+    """Never a value: it may be somebody's session."""
+    if words[0].upper() in SCRIPT_CALLS | FUNCTION_CALLS:
+        return words[3] if len(words) > 3 and words[2] != "0" else ""
+    try:
+        # Only Redis knows where the keys of each command are.
+        first, *_others = client.command_getkeys(*words)
+    except ResponseError:  # a command without keys, or one that the slow log has cut short
+        return ""
+    return first.decode(errors="replace") if isinstance(first, bytes) else str(first)

@@ -267,12 +267,24 @@ def test_an_account_that_is_closed_or_deleted_is_signed_out(browser, ann, redis_
     assert redis_client.keys("session:*") == []
 
 
-def test_a_forgotten_password_is_set_anew_by_mail(client, browser):
+@pytest.mark.parametrize("site", ["https://scores.example.com", "http://10.0.0.7:8000"])
+def test_the_link_in_a_mail_leads_to_the_site_and_not_to_the_host_of_the_request(
+    client, ann, settings, site
+):
+    settings.ALLOWED_HOSTS = ["*"]
+    settings.SITE_URL = site
+    client.post("/accounts/reset/", {"email": ann.email}, headers={"host": "evil.example"})
+    (message,) = mail.outbox
+    assert f"\n{site}/accounts/reset/" in message.body
+    assert "evil.example" not in message.body
+
+
+def test_a_forgotten_password_is_set_anew_by_mail(client, browser, settings):
     phone = browser()
     assert client.post("/accounts/reset/", {"email": "ann@example.com"}).status_code == 302
     (message,) = mail.outbox
     assert "new password" in message.subject
-    path = re.search(r"http://testserver(\S+)", message.body).group(1)
+    path = re.search(rf"{settings.SITE_URL}(\S+)", message.body).group(1)
     form_path = client.get(path).url
     client.post(form_path, {"new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD})
     assert not is_signed_in(phone)

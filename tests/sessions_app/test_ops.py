@@ -1,15 +1,18 @@
 """The operations page."""
 
+import contextlib
 import datetime
 import threading
 
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
+from redis.exceptions import ResponseError
 
 from sessions_app import keys, ops, presence
 from sessions_app.ops import Fact, Section, server
 from sessions_app.ops.server import redis_servers
+from tests.servers import OWN_SERVER
 
 pytestmark = pytest.mark.django_db
 
@@ -97,6 +100,39 @@ def test_the_slow_log_names_scripts_and_never_shows_values(redis_client, monkeyp
     assert {"touch_present", "SET"} <= {row[2] for row in table.rows}
     assert keys.site_accounts() in [row[3] for row in table.rows]
     assert "secret" not in str(table.rows)
+
+
+@pytest.mark.parametrize(
+    ("command", "named", "first_key"),
+    [
+        (
+            ["EVAL", presence.TOUCH.text, 2, "site:a", "site:b", 60, 60, "u:1"],
+            "touch_present",
+            "site:a",
+        ),
+        (["EVAL", "return 'not ours'", 0], "EVAL", ""),
+        (["XREAD", "COUNT", 1, "STREAMS", "a-stream", "0"], "XREAD", "a-stream"),
+        (["OBJECT", "FREQ", "some key"], "OBJECT", "some key"),
+        (["PING"], "PING", ""),
+    ],
+)
+def test_the_slow_log_knows_the_real_first_key(command, named, first_key):
+    with contextlib.closing(OWN_SERVER.client_of("site:a")) as client:
+        client.slowlog_reset()
+        client.config_set("slowlog-log-slower-than", "0")
+        try:
+            with contextlib.suppress(ResponseError):
+                client.execute_command(*command)
+        finally:
+            client.config_set("slowlog-log-slower-than", "10000")
+        rows = [(row[2], row[3]) for row in server._slow_log(client)]
+    assert (named, first_key) in rows
+
+
+def test_the_slow_log_names_functions(redis_client):
+    words = ["FCALL", "submit_v1", "2", "leaderboard:{cup}", "leaderboard:{cup}:s1", "dem"]
+    assert server._name(words) == "submit_v1"
+    assert server._first_key(redis_client, words) == "leaderboard:{cup}"
 
 
 def test_ten_who_look_cost_as_much_as_one(staff, monkeypatch):

@@ -235,6 +235,20 @@ class TestViewers:
         assert await presence.ais_online(1, "chess")
         assert await presence.ais_online(1)
 
+    async def test_streams_opened_before_signing_in_count_as_the_account(self, viewers):
+        viewers.join("v:a", "chess")
+        viewers.join("v:a", "chess")
+        viewers.join("v:b", "chess")
+        assert await viewers.tick() == {"chess": 2}
+        viewers.hear_leaving(json.dumps({"board": "", "viewers": ["v:a"], "became": "u:1"}))
+        viewers.join("u:1", "chess")
+        await viewers.tick()
+        assert await presence.acount("chess") == await presence.acount() == 2
+        assert await presence.ais_online(1, "chess")
+        for viewer in ("v:a", "v:a", "u:1", "v:b"):
+            viewers.leave(viewer, "chess")
+        assert len(viewers) == 0
+
     async def test_what_could_not_be_sent_stays_due(self, clock):
         class Away:
             def pipeline(self, transaction):
@@ -263,6 +277,13 @@ class TestBeacon:
 
     def test_a_browser_without_an_account_counts_once(self, client):
         client.post("/presence/")
+        client.post("/presence/")
+        assert presence.count() == 1
+
+    def test_signing_in_does_not_count_a_person_twice(self, client):
+        User.objects.create_user("ann", password="a long password")
+        client.post("/presence/")
+        client.post("/accounts/login/", {"username": "ann", "password": "a long password"})
         client.post("/presence/")
         assert presence.count() == 1
 
