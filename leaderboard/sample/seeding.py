@@ -108,7 +108,7 @@ class _Seeding:
         *self.past, self.present = self.season_times()
 
     def replay(self) -> Replay:
-        return Replay(self.board.order, self.board.subscore_order or None)
+        return Replay(self.board.order, self.board.subscore_order or None, self.board.sum_decimals)
 
     def season_times(self) -> list[tuple[datetime, datetime | None]]:
         """When each season opened and closes, oldest first; the last one is running."""

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from django.core.cache import cache
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from config.redis import get_redis
 from leaderboard import exchange, keys, pointer, rebuild
@@ -14,6 +14,7 @@ from leaderboard.management.commands import import_scores
 from leaderboard.models import Board, FinalStanding, Season
 from sessions_app import presence
 from tests.leaderboard.boards import forget_seasons, ids, open_board, submit
+from tests.leaderboard.commands import refused, run
 
 pytestmark = pytest.mark.django_db
 
@@ -31,18 +32,6 @@ def board():
     submit(board, "bob", 20, details={"name": "=cmd()", "team": "Röd, grön"})
     submit(board, "cy", 20)
     return board
-
-
-def run(*arguments, **options):
-    out, err = io.StringIO(), io.StringIO()
-    call_command(*arguments, stdout=out, stderr=err, **options)
-    return out.getvalue()
-
-
-def refused(*arguments):
-    with pytest.raises(CommandError) as error:
-        run(*arguments)
-    return str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -116,6 +105,44 @@ def test_csv_names_every_column_and_runs_nothing_in_a_spreadsheet(board):
     assert (rows[1]["name"], rows[1]["team"]) == ("'=cmd()", "Röd, grön")
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "=1+1",
+        "-1",
+        "\n=1+1",
+        "\r\n=1+1",
+        "  =1+1",
+        "\u00a0@SUM(1)",
+        "\ufeff=1+1",
+        "\u200b+1",
+        "\uff1d1+1",
+        " \uff0b1",
+        "\uff0d1",
+        "\uff20SUM(1)",
+        "'=1+1",
+        "\tx",
+    ],
+)
+def test_a_name_like_a_formula_is_text_in_csv_and_comes_back_as_it_was(tmp_path, name):
+    submit(open_board(), "ada", 1, details={"name": name})
+    path = tmp_path / "cup.csv"
+    run("export", "cup", "--output", str(path))
+    with path.open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["name"] == f"'{name}"
+    other = open_board("other")
+    run("import_scores", "other", str(path))
+    assert other.engine().get_user_metadata("ada")["name"] == name
+
+
+@pytest.mark.parametrize("name", ["Ann", "'Ann", "O'Neil", " Ann = Bob", "x+y", "", "名前"])
+def test_a_harmless_name_is_not_quoted(name):
+    submit(open_board(), "ada", 1, details={"name": name})
+    (row,) = csv.DictReader(io.StringIO(run("export", "cup"), newline=""))
+    assert row["name"] == name
+
+
 @pytest.mark.parametrize("form", exchange.FORMATS)
 def test_what_was_exported_can_be_imported(board, tmp_path, form):
     path = tmp_path / f"cup.{form}"
@@ -145,15 +172,20 @@ def test_an_empty_board_is_an_empty_list():
     [
         ("a.csv", "player_id,score\nada,1\nbob,x\n", "line 3: The score must be a number."),
         ("a.csv", "player_id,score\nada,1,2\n", "line 2: there are more values"),
-        ("a.csv", "player,points\nada,1\n", "it lacks player_id and score"),
-        ("a.csv", "player_id,score\n,1\n", "line 2: The id of a player cannot be empty."),
-        ("a.csv", "player_id,score\nada,\n", "line 2: score is missing"),
+        ("a.csv", "player,points\nada,1\n", "line 1: the first line must name a column score"),
+        ("a.csv", "who,score\nada,1\n", "name a column player or name; it has: who, score"),
+        ("a.csv", "Name,Score,name\nada,1,b\n", "line 1: two columns are named name"),
+        ("a.csv", "player_id,score\n,1\n", "line 2: the player is missing"),
+        ("a.csv", "player;score\nada;1\nbob;12,5\n", "line 3: the score 12,5 has a comma"),
+        ("a.csv", "player,country\nada,GB\nbob,Germany\n", "line 3: "),
+        ("a.csv", "player,score\n\n\nada,1\n,1\n", "line 5: the player is missing"),
+        ("a.csv", "player,score\n", "has no lines to import"),
         ("a.ndjson", '{"player_id": "ada", "score": 1}\n\n{"player_id"\n', "line 3: not JSON"),
         ("a.ndjson", '{"player_id": "ada", "score": 5000}\n', "above the board's highest"),
-        ("a.ndjson", '{"player_id": 7, "score": 5}\n', "line 1: player_id is missing or not text"),
+        ("a.ndjson", '{"player_id": 7, "score": 5}\n', "line 1: the player is missing or not text"),
         ("a.ndjson", "[" * 100_000, "line 1: not JSON: too many brackets"),
         ("a.json", '[{"player_id": "ada", "score": 1},\n 3]', "line 2: expected an object"),
-        ("a.json", '[\n\n{"player_id":\n"ada"},\n{"score": 1}]', "line 3: score is missing"),
+        ("a.json", '[\n\n{"player":\n"ada"},\n{"score": 1}]', "line 5: the player is missing"),
         ("a.json", '[\n{"player_id": "ada", "score": 1}\n{}]', "line 3: not JSON"),
         ("a.json", '[{"player_id": "ada", "score": 1}]\n]', "line 2: not JSON: Extra data"),
         ("a.json", "[" * 100_000, "line 1: not JSON: too many brackets"),
@@ -188,7 +220,9 @@ def test_bytes_that_are_no_text_are_named_by_line(board, tmp_path, text):
 def test_a_dry_run_submits_nothing(board, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("player_id,score\ndi,1\n")
-    assert "is good: 1 scores" in run("import_scores", "cup", str(path), "--dry-run")
+    assert "is valid: 1 with a score, 0 without" in run(
+        "import_scores", "cup", str(path), "--dry-run"
+    )
     assert board.engine().get_size() == 3
 
 
@@ -210,7 +244,7 @@ def test_an_import_that_broke_off_goes_on_and_counts_once(tmp_path, monkeypatch)
     monkeypatch.setattr(import_scores, "submit_scores", broken)
     with pytest.raises(KeyboardInterrupt):
         run("import_scores", "cup", str(path))
-    assert "Going on after 20 of 40" in run("import_scores", "cup", str(path))
+    assert "Resuming after 20 of 40" in run("import_scores", "cup", str(path))
     assert {e["score"] for e in board.engine().list_all()} == {8.0}
     assert "already" in run("import_scores", "cup", str(path))
     assert sum(e["score"] for e in board.engine().list_all()) == 40
@@ -260,6 +294,18 @@ def test_a_simulation_moves_the_board(board):
     assert int(get_redis().get(keys.sequence(board.key))) == before + 5
     assert "--rate must be" in refused("simulate", "--rate", "0")
     assert pointer.read(board).is_open
+
+
+def test_a_simulation_asks_before_it_scores_on_a_board_that_is_no_demo(board):
+    simulate = ["simulate", "--board", "cup", "--rate", "1000", "--count", "3"]
+    assert refused(*simulate) == (
+        "cup is not a demo board. Made-up players and scores would be added to it and to its log."
+        " Add --yes to do it without being asked."
+    )
+    assert board.engine().get_size() == 3
+    assert "3 scores submitted" in run(*simulate, "--yes")
+    Board.objects.update(submitters="demo")
+    assert "3 scores submitted" in run(*simulate)
 
 
 def test_a_try_out_far_above_does_not_draw_the_sample_players_after_it(db):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,14 @@ from django.core.management.base import CommandError, CommandParser
 from msgspec.structs import replace
 
 from config.redis import get_redis
-from leaderboard import exchange, keys, pointer
+from leaderboard import exchange, keys, pointer, score_files
 from leaderboard.engine import Submission
-from leaderboard.exchange import BadLineError, Line
 from leaderboard.management.arguments import LeaderboardCommand, board_named
 from leaderboard.management.progress import progress
 from leaderboard.models import Board, ScoreEvent
+from leaderboard.score_files import BadLineError, Line, PersonLine
 from leaderboard.services import submit_scores
+from leaderboard.services.enrolment import enrol
 
 BATCH = 1000
 SHOWN = 20
@@ -30,9 +30,11 @@ RESUME_WITHIN = 7 * 24 * 3600
 
 class Command(LeaderboardCommand):
     help = (
-        "Submit scores from a CSV, JSON or NDJSON file with player_id and score, and perhaps "
-        "operator, subscore, name, country, team, avatar and details. The whole file is read and "
-        "checked first. Run again after an interruption, it goes on where it stopped."
+        "Submit scores from a CSV, JSON or NDJSON file. Each line has a player or a name, a score, "
+        "and optionally operator, subscore, name, country, team, avatar and details. Without a "
+        "player, the name is the player's id. A line without a score adds the person as a player. "
+        "CSV may use commas, semicolons or tabs. The whole file is checked first. Run the command "
+        "again after an interruption to resume."
     )
     examples = (
         "  manage.py import_scores summer-cup scores.csv --dry-run\n"
@@ -41,61 +43,64 @@ class Command(LeaderboardCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("board", help="the board's slug")
-        parser.add_argument("file", help="the file; its ending tells the format")
-        parser.add_argument("--format", choices=exchange.FORMATS, help="if the ending does not")
+        parser.add_argument("file", help="a file that ends in .csv, .tsv, .json or .ndjson")
+        parser.add_argument("--format", choices=exchange.FORMATS, help="for any other ending")
         parser.add_argument("--dry-run", action="store_true", help="check the file, submit nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
         board = board_named(options["board"])
         path = Path(options["file"])
-        form = options["format"] or path.suffix.lstrip(".").lower()
-        if form not in exchange.FORMATS:
+        form = options["format"] or score_files.format_of(path)
+        if form is None:
             raise CommandError(f"{path.name}: add --format csv, json or ndjson.")
         try:
             digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-            total = self.check_file(board, path, form)
+            counts = self.check_file(board, path, form)
             if options["dry_run"]:
-                self.stdout.write(f"{path.name} is good: {total:,} scores. Nothing was submitted.")
+                self.stdout.write(f"{path.name} is valid: {counts}. Nothing was submitted.")
                 return
-            self.submit(board, path, form, digest, total)
+            self.submit(board, path, form, digest, counts)
         except OSError as error:
             raise CommandError(f"Cannot read {path}: {error.strerror}.") from error
 
-    def lines(self, board: Board, path: Path, form: str) -> Iterator[Line | BadLineError]:
-        # Bytes that are no UTF-8 pass as what no text may hold, so that their line is named.
-        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-            yield from exchange.read_lines(file, form, board)
-
-    def check_file(self, board: Board, path: Path, form: str) -> int:
-        total, bad = 0, []
-        for line in self.lines(board, path, form):
-            total += 1
+    def check_file(self, board: Board, path: Path, form: str) -> Counts:
+        scores, people, bad = 0, 0, []
+        for line in score_files.read_file(path, form, board):
             if isinstance(line, BadLineError):
                 bad.append(str(line))
+            elif isinstance(line, Line):
+                scores += 1
+            else:
+                people += 1
         if bad:
             shown = "\n".join(bad[:SHOWN])
             more = f"\n… and {len(bad) - SHOWN:,} more" if len(bad) > SHOWN else ""
-            raise CommandError(f"{path.name} has mistakes, nothing was submitted:\n{shown}{more}")
-        return total
+            raise CommandError(f"{path.name} has errors, nothing was submitted:\n{shown}{more}")
+        if not scores + people:
+            raise CommandError(f"{path.name} has no lines to import.")
+        return Counts(scores, people)
 
-    def submit(self, board: Board, path: Path, form: str, digest: str, total: int) -> None:
+    def submit(self, board: Board, path: Path, form: str, digest: str, counts: Counts) -> None:
+        total = counts.scores + counts.people
         client, key = get_redis(), keys.import_progress(board.key, digest)
         found = client.get(key)
         mark = Mark.read(found)
         if mark.done >= total and mark.season == running(board):
-            self.stdout.write(f"{path.name} is on {board.slug} already; nothing to do.")
+            self.stdout.write(f"{path.name} is already on {board.slug}; nothing to do.")
             return
         if mark.done >= total:
             mark = Mark()  # on the board of another season
         if mark.done:
-            self.stdout.write(f"Going on after {mark.done:,} of {total:,} scores.")
+            self.stdout.write(f"Resuming after {mark.done:,} of {total:,} lines.")
         # Before the first score, so that a batch is known by its name, whatever happens to us.
         client.set(key, str(mark), ex=RESUME_WITHIN)
-        lines = islice(self.lines(board, path, form), mark.done, None)
+        lines = islice(score_files.read_file(path, form, board), mark.done, None)
         refused: list[str] = []
         with progress(f"Submitting to {board.slug}") as report:
             looked = found is None
-            while batch := [line for line in islice(lines, BATCH) if isinstance(line, Line)]:
+            while part := list(islice(lines, BATCH)):
+                enrol(players=[line.player for line in part if isinstance(line, PersonLine)])
+                batch = [line for line in part if isinstance(line, Line)]
                 # The key makes a batch that was submitted but not marked count once.
                 rows = [
                     replace(
@@ -110,20 +115,35 @@ class Command(LeaderboardCommand):
                     known = already_logged(board, rows)
                     left = [(line, row) for line, row in left if row.idempotency_key not in known]
                     looked = True
-                results = submit_scores(board=board, rows=[row for _, row in left])
+                # A list of people needs no running season.
+                results = submit_scores(board=board, rows=[row for _, row in left]) if left else []
                 refused += [
                     f"line {line.number}: {result}"
                     for (line, _), result in zip(left, results, strict=True)
                     if isinstance(result, Exception)
                 ]
-                mark = replace(mark, done=mark.done + len(batch), season=running(board))
+                mark = replace(mark, done=mark.done + len(part), season=running(board))
                 client.set(key, str(mark), ex=RESUME_WITHIN)
                 report(mark.done, total)
         for line in refused[:SHOWN]:
             self.stderr.write(line)
-        self.stdout.write(f"{total - len(refused):,} of {total:,} scores are on {board.slug}.")
+        if counts.scores:
+            accepted = counts.scores - len(refused)
+            self.stdout.write(f"{accepted:,} of {counts.scores:,} scores are on {board.slug}.")
+        if counts.people:
+            self.stdout.write(f"Players without a score yet: {counts.people:,}.")
         if refused:
             raise CommandError(f"{len(refused):,} lines were refused.")
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """What a file holds."""
+
+    scores: int
+    people: int
+
+    def __str__(self) -> str:
+        return f"{self.scores:,} with a score, {self.people:,} without"
 
 
 class Mark(msgspec.Struct, frozen=True):

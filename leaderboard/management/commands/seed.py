@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import secrets
 from itertools import chain
 from typing import Any
@@ -12,6 +11,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import CommandParser
 
+from config import trial
 from leaderboard.management.arguments import LeaderboardCommand, positive
 from leaderboard.management.progress import progress
 from leaderboard.models import Board, Player
@@ -23,7 +23,6 @@ from leaderboard.services.boards import delete_board, forget_keys
 from sessions_app import flags
 from sessions_app.models import Flag
 
-PASSWORD_FILE = "demo_password"  # noqa: S105 a file's name
 ADMIN = Person("admin", "Robin Keeper", "GB", "Ember", "otter-84")
 
 
@@ -93,12 +92,9 @@ class Command(LeaderboardCommand):
         if settings.PRODUCTION or users.filter(is_superuser=True).exists():
             return
         password = secrets.token_urlsafe(9)
-        admin = users.create_superuser("admin", password=password)
+        admin = users.create_superuser(trial.ADMIN, password=password)
         Player.objects.filter(pk=ADMIN.id, account__isnull=True).update(account=admin)
-        path = settings.VAR_DIR / PASSWORD_FILE
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(password + "\n")
+        trial.keep_password(password)
         self.tell(
             quiet, f"Sign in as admin with the password {password} (on the boards: {ADMIN.name})"
         )

@@ -24,7 +24,10 @@ REST = 1.0  # seconds until the next look, when nobody watches
 
 
 class Command(LeaderboardCommand):
-    help = "Submit scores now and then, so that open boards move. Stop with Ctrl-C."
+    help = (
+        "Submit scores of made-up players now and then, so that open boards move. Asks before it "
+        "scores on a board that is not a demo. Stop with Ctrl-C."
+    )
     examples = (
         "  manage.py simulate                          two scores a second over all demo boards\n"
         "  manage.py simulate --board neon-drift --rate 10\n"
@@ -39,10 +42,15 @@ class Command(LeaderboardCommand):
         parser.add_argument(
             "--while-watched", action="store_true", help="rest while nobody looks at a board"
         )
+        parser.add_argument(
+            "--yes", action="store_true", help="do not ask before scoring on a board of your own"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not 0 < options["rate"] <= 1000:
             raise CommandError("--rate must be above 0 and at most 1000.")
+        if options["board"]:
+            self.ask_about(board_named(options["board"]), yes=options["yes"])
         exit_with_parent()
         watched_only = options["while_watched"]
         if not watched_only and not self.boards(options["board"]):
@@ -67,6 +75,15 @@ class Command(LeaderboardCommand):
         except KeyboardInterrupt:
             pass
         self.stdout.write(f"{sent:,} scores submitted.")
+
+    def ask_about(self, board: Board, *, yes: bool) -> None:
+        """Scores of made-up players are hard to take out of a real contest."""
+        if board.submitters != Board.Submitters.DEMO:
+            self.confirm(
+                f"{board.slug} is not a demo board. Made-up players and scores would be added to it"
+                " and to its log.",
+                yes=yes,
+            )
 
     def boards(self, slug: str | None) -> list[Board]:
         if slug:
