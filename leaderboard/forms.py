@@ -6,13 +6,15 @@ import re
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from leaderboard.models import Board, Player
 from leaderboard.models.player import validate_avatar, validate_player_id
-from leaderboard.presentation import score_text
+from leaderboard.presentation import duration_text, score_text
 from leaderboard.services.profiles import PROFILE_FIELDS
 
 MOST_LINES = 100
@@ -22,12 +24,31 @@ _CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d+(?:\.\d*)?)")
 
 
 class ScoreField(forms.FloatField):
-    """A score as the board shows it: on a board of times 1:02.345 as well as 62.345."""
+    """A score as the board shows it: on a board of times 1:02.345 as well as 62.345. Digits that
+    the board does not show are refused, so that nobody's score differs from what they read."""
 
     def __init__(self, board: Board, **options: Any) -> None:
         self.is_time = board.score_format == Board.ScoreFormat.DURATION
-        widget = forms.TextInput if self.is_time else forms.NumberInput
+        self.decimals = board.sum_decimals or 0
+        widget = (
+            forms.TextInput()
+            if self.is_time
+            else forms.NumberInput({"step": f"{10**-self.decimals:.{self.decimals}f}"})
+        )
         super().__init__(widget=widget, help_text=_score_help(board), **options)
+
+    def validate(self, value: Any) -> None:
+        super().validate(value)
+        if value is None or round(value, self.decimals) == value:
+            return
+        if not self.decimals:
+            raise ValidationError(_("This board takes whole numbers only."), code="decimals")
+        text = ngettext(
+            "This board takes at most %(count)s digit after the point.",
+            "This board takes at most %(count)s digits after the point.",
+            self.decimals,
+        )
+        raise ValidationError(text, code="decimals", params={"count": self.decimals})
 
     def to_python(self, value: Any) -> float | None:  # type: ignore[override]  # as FloatField's
         if self.is_time and isinstance(value, str):
@@ -44,7 +65,8 @@ def _score_help(board: Board) -> Any:
     parts: list[Any] = []
     is_time = board.score_format == Board.ScoreFormat.DURATION
     if is_time:
-        parts.append(_("Minutes and seconds, such as 1:02.345, or seconds alone."))
+        example = {"example": duration_text(62.345, board.score_decimals)}
+        parts.append(_("Minutes and seconds, such as %(example)s, or seconds alone.") % example)
     shown = {
         name: score_text(board, value)
         for name, value in (("low", board.lowest_score), ("high", board.highest_score))
@@ -142,11 +164,23 @@ class ResetForm(forms.Form):
 
 
 class SubmitForm(forms.Form):
-    """A player's own score."""
+    """A player's own score. One that is far off is asked about once: `confirmed` is the answer."""
+
+    confirmed = forms.CharField(required=False, widget=forms.HiddenInput)
+    question = ""
 
     def __init__(self, *args: Any, board: Board) -> None:
         super().__init__(*args)
         self.fields["score"] = ScoreField(board, label=_score_label(board))
+
+    @property
+    def is_confirmed(self) -> bool:
+        return bool(self.cleaned_data["confirmed"] == repr(self.cleaned_data["score"]))
+
+    def ask(self, question: str) -> None:
+        """Show the form again with a question; sending it unchanged is the yes."""
+        self.question = question
+        self.data = {**dict(self.data.items()), "confirmed": repr(self.cleaned_data["score"])}
 
 
 class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ import msgspec
 
 from config import scripts
 from config.redis import get_redis
-from leaderboard import keys
+from leaderboard import aliases, keys
 from leaderboard.engine import LeaderboardError
 from leaderboard.engine.values import checked_printable_id
 from leaderboard.models import Board
@@ -21,7 +22,7 @@ SHARE = scripts.load(SCRIPTS, "share_place")
 FIND = scripts.load(SCRIPTS, "find_nearby")
 
 KEPT = timedelta(days=30)
-DECIMALS = 2  # of a degree: about 1.1 km from north to south, less from west to east
+STEP = 0.01  # of a degree of latitude: about 1.1 km
 NORTHMOST = 85.0  # beyond, Redis knows no places
 MOST_LOOKED_AT = 1000
 UNITS = ("km", "mi", "m", "ft")
@@ -51,7 +52,7 @@ class Neighbour:
 def share(board: Board, player_id: str, lat: float, lon: float) -> Place:
     """Keep a player's place, rounded, for 30 days; a new one replaces the old."""
     _check(lat, lon)
-    lat, lon = round(lat, DECIMALS), round(lon, DECIMALS)
+    lat, lon = rounded(lat, lon)
     kept = int(KEPT.total_seconds())
     now = SHARE(get_redis(), _places(board), [lon, lat, checked_printable_id(player_id), kept])
     return Place(player_id, lat, lon, datetime.fromtimestamp(now + kept, UTC))
@@ -73,7 +74,16 @@ def place_of(board: Board, player_id: str) -> tuple[float, float] | None:
     if shared is None or shared <= client.time()[0] - KEPT.total_seconds():
         return None
     found = client.geopos(keys.places(board.key), player_id)[0]
-    return None if found is None else (round(found[1], DECIMALS), round(found[0], DECIMALS))
+    return None if found is None else rounded(found[1], found[0])
+
+
+def rounded(lat: float, lon: float) -> tuple[float, float]:
+    """The place to about a kilometre in both directions. Degrees of longitude get narrower towards
+    the poles, so their step gets wider."""
+    lat = round(lat / STEP) * STEP
+    step = STEP / math.cos(math.radians(lat))
+    lon = max(-180.0, min(180.0, round(lon / step) * step))
+    return round(lat, 5), round(lon, 5)
 
 
 def find(
@@ -85,6 +95,7 @@ def find(
     unit: str = "km",
     by: str = "distance",
     limit: int = 50,
+    with_ids: bool = False,
 ) -> list[Neighbour]:
     """Those within the radius who stand on the board, nearest or best first.
 
@@ -111,7 +122,7 @@ def find(
             ],
         )
     )
-    neighbours = [_neighbour(row) for row in found]
+    neighbours = [_neighbour(row, with_ids) for row in found]
     if by == "rank":
         neighbours.sort(key=lambda one: one.rank)
     return neighbours[:limit]
@@ -135,10 +146,11 @@ def _places(board: Board) -> list[str]:
     return [keys.places(board.key), keys.places_shared(board.key)]
 
 
-def _neighbour(row: list[Any]) -> Neighbour:
+def _neighbour(row: list[Any], with_ids: bool) -> Neighbour:
     player_id, distance, rank, score, flat = row
     details = dict(zip(flat[::2], flat[1::2], strict=True)) if flat else {}
-    return Neighbour(player_id, float(distance), rank, float(score), details)
+    entry = aliases.masked({"user_id": player_id, "metadata": details}, with_id=with_ids)
+    return Neighbour(entry["user_id"], float(distance), rank, float(score), entry["metadata"])
 
 
 def _check(lat: float, lon: float) -> None:

@@ -16,6 +16,7 @@ urlpatterns = [
     path("boards/<slug:slug>/seasons/<int:number>/", history.season, name="season"),
     path("accounts/profile/", own.profile, name="profile"),
     path("accounts/notices/", notices.notice_list, name="notices"),
+    path("live/home/", home.live_home, name="live_home"),
     path("live/notices/", notices.live_notices, name="live_notices"),
     path("live/boards/<slug:slug>/", board.live_board, name="live_board"),
 ]

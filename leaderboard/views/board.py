@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -14,11 +16,11 @@ from django.views.decorators.http import require_safe
 
 from config.charts import Bar, bar_chart
 from config.paging import Pages
-from leaderboard import access, presentation, selectors
+from leaderboard import access, aliases, notices, presentation, selectors
 from leaderboard.engine.values import MOST_RANK
 from leaderboard.models import Board
 from leaderboard.presentation import Line
-from leaderboard.selectors import people, standings
+from leaderboard.selectors import final, people, standings
 from leaderboard.selectors.standings import Mine, Standings
 from leaderboard.views.home import season_name
 from ratelimit.decorators import limit
@@ -38,11 +40,12 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A detail by which the board is grouped, and the value asked for."""
+    """A detail by which the board is grouped, the value asked for, and values that exist."""
 
     name: str
     label: str
     value: str
+    suggested: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +92,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
     query = request.GET.get("q", "").strip().replace("\0", "")[:LONGEST_SEARCH]
     number = _whole(request.GET.get("page") or "1")
     me = people.player_id_of(request.user)
-    filters = _filters(request, board)
-    groups = {one.name: one.value for one in filters if one.value}
+    groups = _groups(request, board, window)
     wanted = people.players_named(query) if query else None
     found = standings.board_page(
         board,
@@ -100,6 +102,12 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         among=wanted,
         groups=groups,
     )
+    if not window and final.is_over(found):
+        found = final.page(board, found, number=number, search=query, player_id=me)
+        groups = {}
+    if wanted is not None:
+        shown = [entry for entry in found.page.entries if not aliases.is_alias(entry["user_id"])]
+        found = replace(found, page=replace(found.page, size=len(shown), entries=shown))
     last = 1 if query else max(1, -(-found.page.size // standings.PER_PAGE))
     pages = Pages(request, min(number, last), last, drop=("rank",))
     if number > last:
@@ -108,7 +116,8 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
     context = _context(request, board, window, found, me) | {
         "pages": pages,
         "query": query,
-        "filters": filters,
+        "filters": _filters(board, groups, found),
+        "view": urlencode(groups),  # ranks of another view are no moves; see js/live.js
         "filtered": bool(query or groups),
         "ranked_apart": bool(groups) and not query,
         "looked_at": presentation.number_text(standings.MOST_COMBINED) if found.page.cut else "",
@@ -116,7 +125,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         "may_submit": access.may_submit_own(request.user, board),
         "may_use_console": access.may_use_console(request.user, board),
         "has_wall": has_wall,
-        "has_nearby": flag_enabled("nearby", request),
+        "has_nearby": found.has_places and flag_enabled("nearby", request),
     }
     return render(request, "leaderboard/board.html", context)
 
@@ -126,6 +135,8 @@ def _wall(request: HttpRequest, board: Board, window: str) -> HttpResponse:
     if lines not in WALL_LINES:
         raise Http404(f"A wall shows one of {WALL_LINES} lines.")
     found = standings.board_page(board, window=window)
+    if not window and final.is_over(found):
+        found = final.page(board, found)
     context = _context(request, board, window, found, None)
     return render(request, "leaderboard/wall.html", context | {"lines": lines, "live_mode": "rows"})
 
@@ -146,16 +157,18 @@ def _context(
         "view_label": dict(Board.Window.choices).get(window, gettext("Season")),
         "tabs": _tabs(board, window, url),
         "rows": [
-            presentation.line(board, entry, online=accounts.get(entry["user_id"]) in online)
+            _line(board, entry, online=accounts.get(entry["user_id"]) in online)
             for entry in found.page.entries
         ],
-        "me": me or "",
+        # The id under which the page knows the reader's own row.
+        "me": found.mine.entry["user_id"] if found.mine else me or "",
         "mine": _place(board, found.mine) if found.mine else None,
         "distribution": _distribution(
             board, found.distribution, found.mine.entry["score"] if found.mine else None
         ),
         "scores_url": f"{scores_url}?window={window}" if window else scores_url,
-        "unread_notices": found.unread_notices,  # asked together with the rest, not by itself
+        # Asked together with the rest, not by itself.
+        "unread_notices": notices.unread_seen(me, found.unread_notices) if me else 0,
         "season": found.pointer,
         "season_name": season_name(board, found.pointer),
         "size_text": presentation.players_text(found.page.size),
@@ -178,24 +191,44 @@ def _tabs(board: Board, window: str, url: str) -> list[Tab]:
     ]
 
 
+def _line(board: Board, entry: dict[str, Any], *, online: bool = False) -> Line:
+    """Final standings have lines that lead to nobody's page."""
+    url = "" if entry.get("masked") else None
+    return presentation.line(board, entry, online=online, url=url)
+
+
 def _place(board: Board, mine: Mine) -> Place:
     return Place(
-        presentation.line(board, mine.entry),
-        [presentation.line(board, entry) for entry in mine.around],
+        _line(board, mine.entry),
+        [_line(board, entry) for entry in mine.around],
         presentation.top_text(mine.top_share),
         presentation.number_text(mine.size),
         _next_step(board, mine),
     )
 
 
-def _filters(request: HttpRequest, board: Board) -> list[Filter]:
-    """Country and team, where the board is grouped by them. What no player can have is nothing."""
+def _groups(request: HttpRequest, board: Board, window: str) -> dict[str, str]:
+    """The country and team asked for, where the board is grouped by them, in the players' own
+    spelling. A value that nobody has stays as it is and finds nobody."""
+    asked = {
+        name: value
+        for name in board.groups
+        if (value := request.GET.get(name, "").strip().replace("\0", "")[:LONGEST_SEARCH])
+    }
+    known = standings.group_values(board, window=window) if asked else {}
+    for name, value in asked.items():
+        if value not in known[name]:
+            same = (one for one in known[name] if one.casefold() == value.casefold())
+            asked[name] = next(same, value)
+    return asked
+
+
+def _filters(board: Board, groups: Mapping[str, str], found: Standings) -> list[Filter]:
     labels = dict(Board.Group.choices)
-    found = []
-    for name in board.groups:
-        value = request.GET.get(name, "").strip().replace("\0", "")[:LONGEST_SEARCH]
-        found.append(Filter(name, str(labels[name]), value.upper() if name == "country" else value))
-    return found
+    return [
+        Filter(name, str(labels[name]), groups.get(name, ""), found.suggested[name])
+        for name in board.groups
+    ]
 
 
 @require_safe

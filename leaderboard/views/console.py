@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
-from leaderboard import access, forms, presentation
+from leaderboard import access, aliases, forms, presentation
 from leaderboard.engine import LeaderboardError
 from leaderboard.models import Board
 from leaderboard.presentation import Line
@@ -140,7 +140,7 @@ def _found(entries: list[Any]) -> str:
 
 
 def _lines(board: Board, entries: list[Any]) -> list[Line]:
-    return [presentation.line(board, entry) for entry in entries]
+    return [presentation.line(board, entry) for entry in aliases.masked_all(entries)]
 
 
 OPERATIONS: dict[str, Operation] = {

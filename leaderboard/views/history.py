@@ -42,6 +42,7 @@ def seasons(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 @limit("search", when=searches)
+@limit("export", when=lambda request: request.GET.get("format") == "csv")
 def season(request: HttpRequest, slug: str, number: int) -> HttpResponseBase:
     board = find_board(request, slug)
     query = request.GET.get("q", "").strip()[:LONGEST_SEARCH].replace("\0", "")

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from config.paging import Pages
-from leaderboard import presentation, selectors
+from leaderboard import presentation
 from leaderboard.models import Board
 from leaderboard.pointer import Pointer
 from leaderboard.presentation import Line
-from leaderboard.selectors import standings
+from leaderboard.selectors import final, standings
+from leaderboard.selectors.boards import listed_boards
 from leaderboard.selectors.standings import Glance
+from ratelimit.decorators import limit
 from sessions_app import visits
 
 LEADERS = 3
-PER_PAGE = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +38,9 @@ class Card:
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    boards = selectors.visible_boards(request.user)
-    total = boards.count()
-    text = request.GET.get("page", "1")
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 1
-    last = max(1, -(-total // PER_PAGE))
-    pages = Pages(request, min(max(number, 1), last), last)
-    first = (pages.number - 1) * PER_PAGE
-    shown = list(boards[first : first + PER_PAGE])
+    listed = listed_boards(request.user, request.GET.get("page", "1"))
+    pages = Pages(request, listed.number, listed.last)
+    shown = listed.boards
     visits.record(request)
     glances, online, visitors = standings.glances(shown, LEADERS)
     context = {
@@ -51,12 +48,15 @@ def home(request: HttpRequest) -> HttpResponse:
         "pages": pages,
         "online": online,
         "visitors": visitors,
+        "live_url": f"{reverse('live_home')}?page={listed.number}",
     }
     return render(request, "leaderboard/home.html", context)
 
 
 def _card(board: Board, glance: Glance) -> Card:
     top = glance.top
+    if final.is_over(top):
+        top = final.page(board, top, per_page=LEADERS)
     return Card(
         board,
         [presentation.line(board, entry) for entry in top.page.entries],
@@ -66,6 +66,13 @@ def _card(board: Board, glance: Glance) -> Card:
         glance.watching,
         glance.visitors,
     )
+
+
+@require_safe
+@limit("live_stream")
+def live_home(request: HttpRequest) -> HttpResponse:
+    """The address of the stream, see `live_board`: what arrives here was refused before Django."""
+    raise Http404("No stream.")
 
 
 def season_name(board: Board, pointer: Pointer | None) -> str:

@@ -13,16 +13,18 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from leaderboard import access, presentation
+from leaderboard.aliases import row_details
 from leaderboard.engine import LeaderboardError
 from leaderboard.forms import ProfileForm, SubmitForm
 from leaderboard.models import Board, Player
 from leaderboard.refusals import refusal_text
 from leaderboard.services import ServiceError, submit_score, update_profile
 from leaderboard.services.enrolment import ensure_player
-from leaderboard.services.profiles import row_details
 from leaderboard.services.scores import ScoreResult
 from leaderboard.views.board import find_board
 from ratelimit.decorators import limit
+
+FAR_OFF = 10  # times the best score of the board
 
 
 class AuthenticatedHttpRequest(HttpRequest):
@@ -43,30 +45,51 @@ def submit(request: AuthenticatedHttpRequest, slug: str) -> HttpResponse:
         raise PermissionDenied
     form = SubmitForm(request.POST or None, board=board)
     if request.method == "POST" and form.is_valid():
+        score = form.cleaned_data["score"]
+        question = "" if form.is_confirmed else _question(board, score)
+        if question:
+            form.ask(question)
+            return render(request, "leaderboard/submit.html", {"board": board, "form": form})
         try:
             result = submit_score(
                 board=board,
                 player_id=player.pk,
-                score=form.cleaned_data["score"],
-                details=row_details(player),
+                score=score,
+                details=row_details(board, player),
                 source=f"user:{request.user.pk}",
             )
         except (LeaderboardError, ServiceError) as error:
             form.add_error("score", refusal_text(error))
         else:
-            messages.success(request, _told(board, result))
+            messages.success(request, _told(board, result, score))
             return redirect("board", slug=board.slug)
     return render(request, "leaderboard/submit.html", {"board": board, "form": form})
 
 
-def _told(board: Board, result: ScoreResult) -> str:
+def _question(board: Board, score: float) -> str:
+    """What to ask about a score that is far off, probably mistyped; "" for any other."""
+    leaders = board.engine().get_top(1)
+    best = leaders[0]["score"] if leaders else 0.0
+    if best <= 0:
+        return ""  # nothing to compare with
+    shown = {"score": presentation.score_text(board, score)}
+    if score / best >= FAR_OFF:
+        shown["times"] = presentation.number_text(int(score / best))
+        return gettext("%(score)s is %(times)s times the best. Submit?") % shown
+    if board.order == Board.Order.ASC and score / best <= 1 / FAR_OFF:
+        return gettext("%(score)s is less than a tenth of the best. Submit?") % shown
+    return ""
+
+
+def _told(board: Board, result: ScoreResult, submitted: float) -> str:
     if result.rank is None or result.score is None:
         return gettext("Your score is in.")
-    text = (
-        gettext("Your score is in: rank %(rank)s with %(score)s.")
-        if result.changed
-        else gettext("Your earlier score is better: you stay at rank %(rank)s with %(score)s.")
-    )
+    if result.changed:
+        text = gettext("Your score is in: rank %(rank)s with %(score)s.")
+    elif board.operator != Board.Operator.BEST or result.score == submitted:
+        text = gettext("Nothing changes: you stay at rank %(rank)s with %(score)s.")
+    else:
+        text = gettext("Your earlier score is better: you stay at rank %(rank)s with %(score)s.")
     return text % {
         "rank": presentation.number_text(result.rank),
         "score": presentation.score_text(board, result.score),

@@ -8,13 +8,14 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from config.charts import Point, line_chart
-from leaderboard import presentation, selectors
+from leaderboard import access, aliases, presentation, selectors
 from leaderboard.models import Board, FinalStanding, Player, ScoreEvent
 from leaderboard.pointer import moment
 from leaderboard.selectors import people, standings
@@ -30,27 +31,33 @@ def player_page(request: HttpRequest, slug: str, player_id: str) -> HttpResponse
     if not people.can_be_id(player_id):
         raise Http404("Nobody can have this id.")
     visits.record(request, board.slug)
-    player = Player.objects.filter(pk=player_id).first()
-    if player is not None and player.privacy == Player.Privacy.OPTED_OUT:
-        raise Http404("This player does not want to be shown.")
+    is_me = people.player_id_of(request.user) == player_id
+    found = player_id if is_me else people.find_shown(board, player_id)
+    if found is None or (is_me and access.unseen_on(board).filter(pk=found).exists()):
+        raise Http404("Nobody with this id is or was on this board, or is to be seen.")
+    player = Player.objects.filter(pk=found).first()
     shown = player if player is None or player.privacy == Player.Privacy.SHOWN else None
-    others = [one for one in selectors.visible_boards(request.user)[:OTHER_BOARDS] if one != board]
-    places = standings.player_on_boards([board, *others], player_id)
+    # Of an anonymous player, other boards and past seasons would say who it is.
+    is_known = is_me or player is None or shown is not None
+    listed = selectors.visible_boards(request.user)[:OTHER_BOARDS] if is_known else []
+    others = [one for one in listed if one != board]
+    places = standings.player_on_boards([board, *others], found)
     mine = places.pop(board.slug, None)
-    seasons = selectors.player_seasons(player_id, board)
+    seasons = selectors.player_seasons(found, board) if is_known else []
     if mine is None and not seasons:
         raise Http404("Nobody with this id is or was on this board.")
     line = presentation.line(board, mine.entry) if mine else None
-    events = selectors.history(board, player_id, season=standings.season_seen(board))
+    events = selectors.history(board, found, season=standings.season_seen(board))
     context: dict[str, Any] = {
         "board": board,
-        "player_id": player_id,
-        "line": line or presentation.line(board, _past_entry(seasons[0])),
+        "player_id": mine.entry["user_id"] if mine else player_id,
+        "live_url": reverse("live_board", args=[board.slug]),
+        "line": line or presentation.line(board, _past_entry(seasons[0], player, shown)),
         "mine": mine,
         "percentile": presentation.top_text(mine.top_share) if mine else "",
         "rivals": [presentation.line(board, entry) for entry in mine.around] if mine else [],
         "profile": shown,
-        "is_me": people.player_id_of(request.user) == player_id,
+        "is_me": is_me,
         "others": [
             {
                 "board": one,
@@ -80,12 +87,14 @@ def _seasons(board: Board, standings: Sequence[FinalStanding]) -> list[dict[str,
     ]
 
 
-def _past_entry(standing: Any) -> dict[str, Any]:
+def _past_entry(standing: Any, player: Player | None, shown: Player | None) -> dict[str, Any]:
+    """As in the last season that the player took part in; nameless for who wants to be."""
+    masked = player is not None and shown is None
     return {
         "rank": standing.rank,
         "user_id": standing.player_id,
         "score": standing.score,
-        "metadata": standing.details | {"name": standing.name},
+        "metadata": aliases.MASKED if masked else standing.details | {"name": standing.name},
     }
 
 

@@ -3,7 +3,8 @@ const js = require("@eslint/js");
 
 const names = ["document", "window", "location", "navigator", "performance", "matchMedia",
   "addEventListener", "setTimeout", "clearTimeout", "setInterval", "EventSource", "URL",
-  "URLSearchParams", "CustomEvent", "HTMLElement", "BroadcastChannel"];
+  "URLSearchParams", "CustomEvent", "HTMLElement", "HTMLImageElement",
+  "BroadcastChannel", "sessionStorage"];
 
 module.exports = [
   js.configs.recommended,

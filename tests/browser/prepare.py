@@ -34,7 +34,7 @@ def main() -> None:
         description="Best score of the season counts.",
         operator="set",
         windows=["day", "week"],
-        groups=["country"],
+        groups=["country", "team"],
         submitters="demo",
         unit="pts",
     )
@@ -42,6 +42,8 @@ def main() -> None:
     past = create_board(actor=actor, slug="past", name="Past Glory", submitters="players")
     submit_scores(board=past, rows=[_row(number) for number in range(12)])
     close_season(board=past, actor=actor)
+    final = create_board(actor=actor, slug="final", name="Final", operator="set")
+    submit_scores(board=final, rows=[_row(number) for number in range(12)])
 
 
 def _row(number: int) -> Any:

@@ -101,7 +101,7 @@ class Server:
             None,
             season=1,
             ties="earliest",
-            groups=("country",),
+            groups=("country", "team"),
             windows=("day", "week"),
             events=True,
             notices=True,

@@ -73,9 +73,9 @@ def test_it_says_that_the_connection_is_lost_and_heals(person: People, server: S
 
 
 def test_it_counts_who_watches(person: People) -> None:
-    first = person().open_live("/boards/past/")
+    first = person().open("/boards/past/")
     second = person()
-    second.open_live("/boards/past/")
+    second.open("/boards/past/")
     first.wait_for_selector('[data-watching]:text-is("2")')
     second.context.close()
     first.wait_for_selector('[data-watching]:text-is("1")')

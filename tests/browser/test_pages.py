@@ -9,6 +9,7 @@ import pytest
 
 from tests.browser import tools
 from tests.browser.conftest import Person, Server
+from tests.browser.prepare import PASSWORD
 
 People = Callable[..., Person]
 
@@ -176,6 +177,32 @@ def test_the_keyboard_reaches_everything(person: People) -> None:
     page.focus("text=Today")
     page.keyboard.press("Enter")
     page.wait_for_url("**/boards/arena/?window=day")
+
+
+def test_choosing_a_team_moves_nobody(person: People) -> None:
+    page = person().open_live()
+    page.fill("#team", "owls")
+    page.click("main [role=search] button")
+    page.wait_for_selector("text=Ranked among themselves.")
+    rows = page.locator("[data-rows] tr")
+    assert rows.first.locator(".rank").inner_text() == "1"
+    assert rows.count() == 30
+    assert page.locator("[data-move]:not(:empty)").count() == 0
+    page.click("text=Show everybody")
+    page.wait_for_selector("[data-rows] tr:nth-child(50)")
+    assert page.locator("[data-move]:not(:empty)").count() == 0
+
+
+def test_signing_in_leads_back_to_the_tab_that_was_open(person: People) -> None:
+    one = person()
+    page = one.open("/boards/arena/")
+    page.click("text=Today")
+    page.wait_for_url("**/boards/arena/?window=day")
+    page.click("header >> text=Sign in")
+    page.fill("[name=username]", "ada")
+    page.fill("[name=password]", PASSWORD)
+    page.click("main form .button")
+    page.wait_for_url(f"{one.server.url}/boards/arena/?window=day")
 
 
 def test_a_console_answers_in_place(person: People) -> None:

@@ -54,7 +54,7 @@ def test_a_player_shares_a_place_and_takes_it_back(client, board):
     player = ensure_player(user=user)
     submit(board, player.pk, 5)
     client.post(PAGE, {"lat": "48.137154", "lon": "11.576124"})
-    (found,) = nearby.find(board, 48.14, 11.58, radius=1)
+    (found,) = nearby.find(board, *nearby.rounded(48.137154, 11.576124), radius=1)
     assert (found.player_id, found.distance < 0.01) == (player.pk, True)
     assert "Delete my place" in client.get(PAGE).content.decode()
     client.post(PAGE, {"forget": "1"})

@@ -13,9 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from redis.connection import AbstractConnection
 
 from leaderboard.engine import Submission
-from leaderboard.models import Board
 from leaderboard.services import submit_scores
-from tests.leaderboard.pages.conftest import make_player
+from tests.leaderboard.pages.conftest import make_board, make_player
 from tests.servers import ON_CLUSTER
 
 # On a cluster a pipeline goes to its nodes at once, in a piece for each.
@@ -41,18 +40,24 @@ def round_trips(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
 @pytest.mark.parametrize(
     ("size", "query"), [(0, ""), (400, ""), (400, "?window=day"), (400, "?page=2")]
 )
+@pytest.mark.parametrize("groups", [[], ["country", "team"]])
 def test_a_board_costs_three_round_trips_and_three_queries(
     client: Client,
-    board: Board,
+    db: None,
+    groups: list[str],
     monkeypatch: pytest.MonkeyPatch,
     size: int,
     signed_in: bool,
     query: str,
 ) -> None:
+    board = make_board(windows=["day", "week"], groups=groups)
     if signed_in:
         client.force_login(make_player("p3"))
     if size:
-        rows = [Submission(f"p{n}", n, metadata={"name": f"P {n}"}) for n in range(size)]
+        rows = [
+            Submission(f"p{n}", n, metadata={"name": f"P {n}", "team": f"T {n}"})
+            for n in range(size)
+        ]
         submit_scores(board=board, rows=rows)
     path = f"/boards/cup/{query}"
     # What a running process knows: its connections, its scripts, the season.

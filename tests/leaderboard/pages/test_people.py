@@ -7,9 +7,11 @@ from django.contrib.auth import get_user_model
 from django.http import HttpResponse
 from django.test import Client
 
+from leaderboard.aliases import alias_of
 from leaderboard.models import Board, Player
 from leaderboard.selectors.people import player_id_of
 from leaderboard.services import close_season
+from leaderboard.services.moderation import enforce
 from tests.leaderboard.pages.conftest import ACTOR, make_board, make_player, score
 
 
@@ -87,8 +89,9 @@ class TestPlayer:
         self, client: Client, board: Board
     ) -> None:
         make_player("shy", privacy="anonymous", bio="I am shy")
+        enforce("shy", [board])
         score(board, "shy", 5)
-        text = text_of(client.get("/boards/cup/players/shy/"))
+        text = text_of(client.get(f"/boards/cup/players/{alias_of(board, 'shy')}/"))
         assert "I am shy" not in text
         assert "Last seen" not in text
 
@@ -212,13 +215,16 @@ class TestOwn:
     def test_a_time_is_typed_as_it_is_shown(
         self, client: Client, db: None, typed: str, seconds: float | None
     ) -> None:
-        board = make_board("run", submitters="players", order="asc", score_format="duration")
+        board = make_board(
+            "run", submitters="players", order="asc", score_format="duration", score_decimals=1
+        )
         client.force_login(make_player("ada"))
         response = client.post("/boards/run/submit/", {"score": typed})
         entry = board.engine().get_user_entry("ada")
         assert (entry["score"] if entry else None) == seconds
         assert seconds is not None or "errorlist" in text_of(response)
 
+    @pytest.mark.django_db(transaction=True)
     def test_a_profile_shows_on_every_board_at_once(self, client: Client, board: Board) -> None:
         client.force_login(make_player("ada"))
         score(board, "ada", 5, name="Ada")

@@ -12,11 +12,13 @@ from leaderboard.services import close_season
 from tests.leaderboard.pages.conftest import ACTOR, make_board, make_player, score
 
 
-def test_the_page_asks_for_it_at_a_modest_pace(client: Client, board: Board) -> None:
+def test_the_page_asks_for_it_when_the_board_has_changed(client: Client, board: Board) -> None:
     score(board, "ada", 10)
     score(board, "bob", 20)
     html = client.get("/boards/cup/?window=day").content.decode()
-    assert 'hx-get="/boards/cup/scores/?window=day" hx-trigger="every 30s"' in html
+    assert (
+        'hx-get="/boards/cup/scores/?window=day" hx-trigger="scores:changed from:document"' in html
+    )
 
 
 def test_it_has_the_newest_scores_and_marks_mine(client: Client, board: Board) -> None:
