@@ -7,8 +7,8 @@ from redis.cluster import key_slot
 
 from leaderboard import keys
 from tests.faults.site import SLUG, Site, assert_all_agree
-from tests.servers import redis_cluster, redis_server, wait_for
-from tests.topologies import cluster_url, holder_of, move_slot
+from tests.servers import FAILOVER, redis_cluster, redis_server, wait_for
+from tests.topologies import cluster_url, has_replaced, holder_of, move_slot
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
 
@@ -17,7 +17,7 @@ SLOT = key_slot(keys.base(SLUG).encode())
 
 @pytest.fixture
 def nodes():
-    with redis_cluster(primaries=3, replicas=1) as servers:
+    with redis_cluster(primaries=3, replicas=1, **FAILOVER) as servers:
         yield servers
 
 
@@ -35,7 +35,7 @@ def test_a_primary_is_killed(nodes, cache, durability, report):
             wait_for(clients.acknowledges(60), timeout=60)
             dead = holder_of(nodes, SLOT)
             dead.stop(kill=True)
-            wait_for(lambda: holder_of(nodes, SLOT) is not dead, timeout=30)
+            wait_for(lambda: has_replaced(nodes, dead), timeout=60)
             if durability == "replicated":
                 # Its only replica is the primary now, so nobody can confirm until it is back.
                 dead.start()

@@ -12,8 +12,8 @@ from config.cluster import AsyncCautiousCluster, CautiousCluster, ClusterAwayErr
 from config.listening import listener
 from config.redis import OUTAGE_ERRORS, Address, ConnectionFactory
 from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard, keys
-from tests.servers import free_port, redis_cluster, wait_for
-from tests.topologies import cluster_url, freeze, holder_of, move_slot, thaw
+from tests.servers import FAILOVER, free_port, redis_cluster, wait_for
+from tests.topologies import cluster_url, freeze, has_replaced, move_slot, thaw
 
 pytestmark = pytest.mark.xdist_group("cluster with replicas")
 
@@ -177,17 +177,16 @@ def test_no_node_is_asked_which_keys_a_script_or_a_reader_of_a_stream_has(cluste
 def test_the_death_of_the_default_node_stops_no_reader_of_a_stream_elsewhere():
     # redis-py asks its default node for keys that have no fixed place in a command, and stays with
     # it even when it is dead and another has taken its slots.
-    with redis_cluster(primaries=3, replicas=1) as servers:
-        client = CautiousCluster(**options(servers, redis), retry=None)
+    with redis_cluster(primaries=3, replicas=1, **FAILOVER) as servers:
+        client = CautiousCluster(**options(servers, redis) | {"socket_timeout": 10.0}, retry=None)
         default = client.get_default_node()
         dead = next(server for server in servers if server.port == default.port)
         names = [f"log:{{{number}}}" for number in range(50)]
         name = next(one for one in names if node_of(client, one) != default)
         client.xgroup_create(name, "readers", mkstream=True)
         client.rpush(f"{name}:numbers", 2, 1)
-        slot = next(one for one in range(16384) if holder_of(servers, one) is dead)
         dead.stop(kill=True)
-        wait_for(lambda: holder_of(servers, slot) is not dead)
+        wait_for(lambda: has_replaced(servers, dead), timeout=60)
 
         def read():
             pipe = client.pipeline(transaction=False)
