@@ -260,6 +260,7 @@ def test_a_limit_looks_at_no_more_of_a_user_name_than_an_account_can_have():
 
 def test_an_opted_out_player_has_no_history_in_the_api(board):
     submit(board, "ada", 5)
+    submit(board, "bob", 4)
     Player.objects.create(id="ada", privacy=Player.Privacy.OPTED_OUT)
     assert Api().get("boards/cup/players/ada/history").status_code == 404
     assert Api().get("boards/cup/players/bob/history").status_code == 200
