@@ -31,10 +31,11 @@ class Rostrum:
         self.var = var
         self.port = port or free_port()
         clean = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        self.environment = clean | {"VAR_DIR": str(var)}
         self.process = subprocess.Popen(
             [sys.executable, "manage.py", "serve", "--port", str(self.port), *arguments],
             cwd=ROOT,
-            env=clean | {"VAR_DIR": str(var)},
+            env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -48,6 +49,22 @@ class Rostrum:
             if "Ctrl-C" in line:
                 return self
         raise AssertionError(self.process.stderr.read())
+
+    def api_key(self):
+        """A key that may submit, as somebody makes one while Rostrum runs."""
+        code = (
+            "from leaderboard.models import ApiKey; "
+            "print(ApiKey.make('Game', ['submit'], all_boards=True)[1])"
+        )
+        made = subprocess.run(
+            [sys.executable, "manage.py", "shell", "--no-imports", "-c", code],
+            cwd=ROOT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return made.stdout.strip()
 
     def get(self, path):
         try:
@@ -103,21 +120,23 @@ def test_it_starts_serves_and_stops_with_an_open_connection(start):
     status, body = rostrum.get("/readyz")
     assert (status, json.loads(body)["status"]) == (200, "ok")
     assert rostrum.get("/")[0] == 200
-    for path in ("/api/v1/boards/arcade/scores", "/api/v1/boards/arcade/entries/among"):
-        assert cut_short(rostrum.port, path) == (400, "incomplete_body")
+    key = rostrum.api_key()
+    for path in ("/api/v1/boards/neon-drift/scores", "/api/v1/boards/neon-drift/entries/among"):
+        assert cut_short(rostrum.port, path, key) == (400, "incomplete_body")
     stream = open_stream(rostrum.port)
     errors = rostrum.end()
     assert rostrum.process.returncode == 0, errors
     stream.close()
 
 
-def cut_short(port, path):
-    """What a client is told that stops in the middle of its body, and still listens."""
+def cut_short(port, path, key):
+    """The answer to a client that stops in the middle of its body, and still listens."""
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\n"
+        f"Authorization: Bearer {key}\r\nContent-Length: 500\r\n\r\n"
+    )
     with socket.create_connection(("127.0.0.1", port)) as client:
-        client.sendall(
-            f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\n".encode()
-            + b'{"player": "ada", "sc'
-        )
+        client.sendall(head.encode() + b'{"player": "ada", "sc')
         client.shutdown(socket.SHUT_WR)
         answer = http.client.HTTPResponse(client)
         answer.begin()
@@ -128,9 +147,10 @@ def open_stream(port):
     """A live page that is being watched."""
     stream = socket.create_connection(("127.0.0.1", port))
     stream.sendall(
-        b"GET /live/boards/arcade/ HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
+        b"GET /live/boards/neon-drift/ HTTP/1.1\r\nHost: localhost\r\n"
+        b"Accept: text/event-stream\r\n\r\n"
     )
-    assert stream.recv(12).startswith(b"HTTP/1.1")
+    assert stream.makefile("rb").readline().startswith(b"HTTP/1.1 200")
     return stream
 
 
