@@ -53,7 +53,8 @@ def problems(page: Any, axe: str) -> list[str]:
     """What axe finds: rule, and where."""
     # Axe looks at one thing after the other: a badge that turns live meanwhile has, to it, the ink
     # of before on the ground of after.
-    page.wait_for_selector('html:not(:has([data-status])), [data-status="live"]', state="attached")
+    settled = 'html:not(:has([data-status])), [data-status="live"], [data-status="over"]'
+    page.wait_for_selector(settled, state="attached")
     # Through the debugging protocol, which the page's policy does not concern.
     page.evaluate(axe)
     found = page.evaluate("async () => (await axe.run()).violations")
