@@ -1,4 +1,4 @@
-"""The session store: Django's contract, and what ours promises on top."""
+"""The session store: what ours promises beyond Django's contract."""
 
 import inspect
 import json
@@ -10,16 +10,10 @@ import pytest
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.base import SessionBase, UpdateError
 from django.contrib.sessions.exceptions import SessionInterrupted
-from django.test import SimpleTestCase
 
 from sessions_app import backend, keys
 from sessions_app.backend import SessionStore
 from sessions_app.calls import perform
-from tests.sessions_app.session_mixin import SessionTestsMixin
-
-
-class RedisSessionTests(SessionTestsMixin, SimpleTestCase):
-    backend = SessionStore
 
 
 def saved(**data):
