@@ -16,6 +16,7 @@ LAST_OFFSET = 2**53 - 1
 LAST_SEASON = 2**31 - 1
 
 Window = Literal["season", "day", "week", "month", "all"]
+DistanceUnit = Literal["km", "mi", "m", "ft"]
 
 
 class NoQuery(Schema):
@@ -102,7 +103,7 @@ class NearbyQuery(NoQuery):
     lat: float = Field(ge=-85, le=85, allow_inf_nan=False)
     lon: float = Field(ge=-180, le=180, allow_inf_nan=False)
     radius: float = Field(default=50, gt=0, le=20_000, allow_inf_nan=False)
-    unit: Literal["km", "mi", "m", "ft"] = "km"
+    unit: DistanceUnit = "km"
     by: Literal["distance", "rank"] = Field(
         default="distance", description="Nearest or best first."
     )

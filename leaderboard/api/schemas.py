@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from ninja import Schema
 from pydantic import ConfigDict, Field
+from typing_extensions import TypeAliasType
+
+from leaderboard.api import queries
+from leaderboard.api.problems import RowError
+from leaderboard.models import Board
 
 Details = dict[str, str]
+# Named types are components of the OpenAPI document, so that clients have one type for each.
+Window = TypeAliasType("Window", queries.Window)
+SeasonState = TypeAliasType("SeasonState", Literal["planned", "open", "closing", "closed"])
+# Of a board as it is now: `planned` before its first season, `paused` while it is rebuilt.
+BoardState = TypeAliasType("BoardState", Literal["planned", "open", "paused", "closed"])
 
 
 def example(**values: Any) -> ConfigDict:
@@ -17,26 +27,6 @@ def example(**values: Any) -> ConfigDict:
 
 ENTRY = {"rank": 1, "player": "ada", "score": 9120.0, "details": {"name": "Ada", "country": "GB"}}
 NEXT = {"rank": 2, "player": "lin", "score": 8740.0, "details": {"name": "Lin", "country": "CN"}}
-
-
-class Problem(Schema):
-    """Every error, as application/problem+json (RFC 9457). `code` is stable, `detail` is for
-    people, `field` says which part of the request is meant."""
-
-    model_config = example(
-        type="about:blank",
-        title="Unprocessable Entity",
-        status=422,
-        code="invalid_value",
-        detail="Expected `float`, got `str`.",
-        field="score",
-    )
-    type: str
-    title: str
-    status: int
-    code: str
-    detail: str
-    field: str | None = None
 
 
 # ---- entries -------------------------------------------------------------------------------------
@@ -63,7 +53,7 @@ class EntryPage(Schema):
     )
     board: str
     season: int | None
-    window: str
+    window: Window
     sequence: int = Field(description="How many changes the board has seen; grows with each.")
     total: int = Field(description="Entries in all: of the board, the group or the range.")
     entries: list[Entry]
@@ -86,7 +76,7 @@ class Among(Schema):
     )
     board: str
     season: int | None
-    window: str
+    window: Window
     sequence: int
     entries: list[AmongEntry]
     missing: list[str]
@@ -108,7 +98,7 @@ class Distribution(Schema):
     )
     board: str
     season: int | None
-    window: str
+    window: Window
     sequence: int
     bins: list[Bin]
 
@@ -129,7 +119,7 @@ class PlayerOut(Schema):
     )
     board: str
     season: int | None
-    window: str
+    window: Window
     sequence: int
     total: int
     percentile: float = Field(description="The share of the board, in percent, equalled or beaten.")
@@ -137,7 +127,7 @@ class PlayerOut(Schema):
     neighbours: list[Entry] = Field(description="In order, the player among them.")
 
 
-class Score(Schema):
+class ScoreResult(Schema):
     """What a submission did. `rank` is null for a player who is hidden or was trimmed at once."""
 
     model_config = example(
@@ -161,13 +151,6 @@ class Score(Schema):
     changed: bool = Field(description="False when the score on the board stayed as it was.")
     sequence: int
     trimmed: list[str] = Field(description="Players who left the board by its size limit.")
-
-
-class RowError(Schema):
-    model_config = example(code="invalid_value", detail="Expected `float`.", field="3.score")
-    code: str
-    detail: str
-    field: str | None = None
 
 
 class RowRefused(Schema):
@@ -201,7 +184,7 @@ class Bulk(Schema):
     )
     accepted: int
     refused: int
-    results: list[Score | RowRefused] = Field(description="One for each row, in order.")
+    results: list[ScoreResult | RowRefused] = Field(description="One for each row, in order.")
 
 
 class HistoryEvent(Schema):
@@ -211,7 +194,7 @@ class HistoryEvent(Schema):
     at: datetime
     season: int
     value: float | None
-    operator: str
+    operator: Board.Operator
     score: float | None
     rank: int | None
 
@@ -241,7 +224,7 @@ class History(Schema):
 
 class SeasonNow(Schema):
     number: int
-    state: str
+    state: BoardState
     opens: datetime | None
     closes: datetime | None
 
@@ -273,19 +256,19 @@ class BoardOut(Schema):
     slug: str
     name: str
     description: str
-    visibility: str
-    order: str
-    operator: str
-    ties: str
-    ranking: str
-    subscore: str | None
+    visibility: Board.Visibility
+    order: Board.Order
+    operator: Board.Operator
+    ties: Board.Ties
+    ranking: Board.Ranking
+    subscore: Board.Order | None = Field(description="The order of the second number.")
     max_entries: int | None
     lowest_score: float | None
     highest_score: float | None
     largest_step: float | None
     first_step: bool
-    windows: list[str]
-    groups: list[str]
+    windows: list[Board.Window]
+    groups: list[Board.Group]
     time_zone: str
     unit: str
 
@@ -309,7 +292,7 @@ class BoardNow(BoardOut):
     sequence: int
 
 
-class Boards(Schema):
+class BoardList(Schema):
     model_config = example(boards=[BOARD])
     boards: list[BoardOut]
 
@@ -334,7 +317,7 @@ class PastSeason(Schema):
     podium: list[Entry]
 
 
-class Seasons(Schema):
+class SeasonList(Schema):
     model_config = example(board="summer-cup", seasons=[SEASON])
     board: str
     seasons: list[PastSeason] = Field(description="Archived seasons, newest first.")
@@ -369,7 +352,7 @@ class SeasonOut(Schema):
     )
     number: int
     name: str
-    state: str
+    state: SeasonState
     closed_at: datetime | None
     entries: int
 
@@ -410,7 +393,7 @@ class NearbyEntry(Entry):
 class Nearby(Schema):
     model_config = example(board="summer-cup", unit="km", entries=[ENTRY | {"distance": 1.2}])
     board: str
-    unit: str
+    unit: queries.DistanceUnit
     entries: list[NearbyEntry]
 
 

@@ -1,4 +1,8 @@
-"""What the browser tests take from npm, installed once under var/."""
+"""What tests take from npm, installed once under var/: exactly what the lock file holds.
+
+It names no registry, so that each machine asks its own. To change a version, edit package.json and
+run `npm install --package-lock-only --omit-lockfile-registry-resolved` here.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +30,13 @@ def node_module(name: str) -> Path:
     # One test process installs, the others wait; the stamp is written when all of it is there.
     with (FOLDER / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        wanted, stamp = (HERE / "package.json").read_text(), FOLDER / "installed.json"
+        files = [HERE / "package.json", HERE / "package-lock.json"]
+        wanted, stamp = "".join(file.read_text() for file in files), FOLDER / "installed"
         if not stamp.exists() or stamp.read_text() != wanted:
-            shutil.rmtree(FOLDER / "node_modules", ignore_errors=True)
-            (FOLDER / "package.json").write_text(wanted)
+            for file in files:
+                shutil.copy(file, FOLDER)
             subprocess.run(
-                [npm, "install", "--no-audit", "--no-fund", "--no-package-lock", "--silent"],
+                [npm, "ci", "--no-audit", "--no-fund", "--silent"],
                 cwd=FOLDER,
                 check=True,
                 timeout=250,

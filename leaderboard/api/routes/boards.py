@@ -42,7 +42,13 @@ def described(board: Board) -> dict[str, Any]:
     }
 
 
-@router.get("/boards", response=schemas.Boards, auth=read, summary="List boards")
+@router.get(
+    "/boards",
+    operation_id="listBoards",
+    response=schemas.BoardList,
+    auth=read,
+    summary="List boards",
+)
 def list_boards(request: HttpRequest) -> dict[str, Any]:
     """Public boards, and with a key that may read them the private and unlisted ones it is for."""
     caller = caller_of(request)
@@ -55,7 +61,13 @@ def list_boards(request: HttpRequest) -> dict[str, Any]:
     return {"boards": [described(found[slug]) for slug in sorted(found)]}
 
 
-@router.get("/boards/{slug}", response=schemas.BoardNow, auth=read, summary="Show a board")
+@router.get(
+    "/boards/{slug}",
+    operation_id="getBoard",
+    response=schemas.BoardNow,
+    auth=read,
+    summary="Show a board",
+)
 def show_board(request: HttpRequest, slug: str) -> dict[str, Any]:
     """Its rules, its season, how many are on it and how many are watching."""
     board = board_for(request, slug)
@@ -77,7 +89,11 @@ def show_board(request: HttpRequest, slug: str) -> dict[str, Any]:
 
 
 @router.get(
-    "/boards/{slug}/presence", response=schemas.Presence, auth=read, summary="Who is online"
+    "/boards/{slug}/presence",
+    operation_id="getPresence",
+    response=schemas.Presence,
+    auth=read,
+    summary="Who is online",
 )
 def show_presence(request: HttpRequest, slug: str) -> dict[str, Any]:
     """How many look at the board now, and those of its players who show themselves."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Annotated, Any
 
 from django.http import HttpRequest
@@ -29,7 +30,11 @@ def shown(
 
 
 @router.get(
-    "/boards/{slug}/entries", response=schemas.EntryPage, auth=read, summary="A page of entries"
+    "/boards/{slug}/entries",
+    operation_id="listEntries",
+    response=schemas.EntryPage,
+    auth=read,
+    summary="A page of entries",
 )
 def list_entries(request: HttpRequest, slug: str, query: Query[queries.PageQuery]) -> None:
     """From the top, or from `offset`. Follow `next` until it is null to see them all."""
@@ -37,6 +42,7 @@ def list_entries(request: HttpRequest, slug: str, query: Query[queries.PageQuery
 
 @router.get(
     "/boards/{slug}/entries/around/{player}",
+    operation_id="listEntriesAroundPlayer",
     response=schemas.EntryPage,
     auth=read,
     summary="Entries around a player",
@@ -49,6 +55,7 @@ def entries_around_player(
 
 @router.get(
     "/boards/{slug}/entries/around-rank/{rank}",
+    operation_id="listEntriesAroundRank",
     response=schemas.EntryPage,
     auth=read,
     summary="Entries around a rank",
@@ -66,6 +73,7 @@ def entries_around_rank(
 
 @router.get(
     "/boards/{slug}/entries/range",
+    operation_id="listEntriesInRange",
     response=schemas.EntryPage,
     auth=read,
     summary="Entries by score",
@@ -84,6 +92,7 @@ def entries_in_range(
 
 @router.post(
     "/boards/{slug}/entries/among",
+    operation_id="listEntriesAmong",
     response=schemas.Among,
     auth=read,
     summary="Given players among themselves",
@@ -93,7 +102,9 @@ def entries_among(
 ) -> dict[str, Any]:
     """A board of friends: ranked among themselves, each with the rank on the whole board."""
     board = board_for(request, slug)
-    now = view(request, board, query)
+    # One address for every set of players: the ETag says which were asked for.
+    asked = hashlib.sha256("\n".join(body.players).encode()).hexdigest()[:16]
+    now = view(request, board, query, asked)
     names = {name: now.player_id(name) for name in body.players}
     found = now.engine.get_entries(list(names.values()))
     entries = now.shown(found["entries"], asked=body.players)
@@ -107,6 +118,7 @@ def entries_among(
 
 @router.get(
     "/boards/{slug}/groups/{field}/{value}/entries",
+    operation_id="listEntriesOfGroup",
     response=schemas.EntryPage,
     auth=read,
     summary="A page of one group",
@@ -129,6 +141,7 @@ def entries_of_group(
 
 @router.get(
     "/boards/{slug}/distribution",
+    operation_id="getDistribution",
     response=schemas.Distribution,
     auth=read,
     summary="How the scores are spread",

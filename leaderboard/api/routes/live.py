@@ -24,6 +24,7 @@ data: {"at":"2026-11-16T12:00:00.000+00:00","season":3,"state":"open",\
 
 @router.get(
     "/boards/{slug}/live",
+    operation_id="watchBoard",
     auth=read,
     summary="Watch a board",
     openapi_extra={
@@ -41,14 +42,22 @@ data: {"at":"2026-11-16T12:00:00.000+00:00","season":3,"state":"open",\
             200: {
                 "description": "Server-sent events, until you leave.",
                 "content": {
-                    "text/event-stream": {"schema": {"type": "string"}, "example": _EXAMPLE}
+                    "text/event-stream": {
+                        "schema": {
+                            "type": "string",
+                            "contentMediaType": "text/event-stream",
+                            "contentSchema": {"$ref": "#/components/schemas/LiveEvent"},
+                        },
+                        "example": _EXAMPLE,
+                    }
                 },
             }
         },
     },
 )
 def watch_board(request: HttpRequest, slug: str, query: Query[queries.LiveQuery]) -> HttpResponse:
-    """The first 50 entries, or the players named, as server-sent events with JSON data.
+    """The first 50 entries, or the players named, as server-sent events with JSON data: each is a
+    `LiveEvent`.
 
     `snapshot`, the first event, has every row. `rows` has those whose rank, score or details have
     changed since the event before, each with its `previous_rank` (null for one that was not there).
@@ -68,6 +77,7 @@ def watch_board(request: HttpRequest, slug: str, query: Query[queries.LiveQuery]
 
 @router.post(
     "/boards/{slug}/live/ticket",
+    operation_id="createLiveTicket",
     response=schemas.TicketOut,
     auth=read,
     summary="Make a ticket for a stream",

@@ -23,6 +23,7 @@ def _check_flag(request: HttpRequest) -> None:
 
 @router.put(
     "/boards/{slug}/players/{player}/location",
+    operation_id="shareLocation",
     response=schemas.LocationOut,
     auth=submit,
     summary="Share a player's place",
@@ -47,6 +48,7 @@ def share_place(
 
 @router.delete(
     "/boards/{slug}/players/{player}/location",
+    operation_id="forgetLocation",
     response=schemas.Removed,
     auth=submit,
     summary="Forget a player's place",
@@ -59,7 +61,11 @@ def forget_place(request: HttpRequest, slug: str, player: str) -> HttpResponse:
 
 
 @router.get(
-    "/boards/{slug}/nearby", response=schemas.Nearby, auth=read, summary="Players near a place"
+    "/boards/{slug}/nearby",
+    operation_id="listPlayersNearby",
+    response=schemas.Nearby,
+    auth=read,
+    summary="Players near a place",
 )
 def players_nearby(
     request: HttpRequest, slug: str, query: Query[queries.NearbyQuery]

@@ -28,6 +28,7 @@ router = Router(tags=["Players"])
 
 @router.get(
     "/boards/{slug}/players/{player}/history",
+    operation_id="getPlayerHistory",
     response=schemas.History,
     auth=read,
     summary="A player's scores",
@@ -61,6 +62,7 @@ def player_history(
 
 @router.get(
     "/boards/{slug}/players/{player}",
+    operation_id="getPlayer",
     response=schemas.PlayerOut,
     auth=read,
     summary="Show a player",
@@ -73,6 +75,7 @@ def show_player(
 
 @router.patch(
     "/boards/{slug}/players/{player}",
+    operation_id="updatePlayerDetails",
     response=schemas.Entry,
     auth=submit,
     summary="Change a player's details",
@@ -95,6 +98,7 @@ def change_details(
 
 @router.delete(
     "/boards/{slug}/players/{player}",
+    operation_id="removePlayer",
     response=schemas.Removed,
     auth=moderate,
     summary="Remove a player",

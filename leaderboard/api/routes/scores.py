@@ -16,7 +16,8 @@ _row, _ = bodies.schemas()
 
 @router.post(
     "/boards/{slug}/scores",
-    response=schemas.Score,
+    operation_id="submitScore",
+    response=schemas.ScoreResult,
     auth=submit,
     summary="Submit a score",
     openapi_extra={
@@ -32,12 +33,14 @@ def submit_score(request: HttpRequest, slug: str) -> None:
 
 @router.post(
     "/boards/{slug}/scores/bulk",
+    operation_id="submitScores",
     response=schemas.Bulk,
     auth=submit,
     summary="Submit many scores",
     openapi_extra={
         "requestBody": {
             "required": True,
+            # JSON alone: generators of clients drop an operation that also takes lines.
             "content": {
                 "application/json": {
                     "schema": {
@@ -48,16 +51,13 @@ def submit_score(request: HttpRequest, slug: str) -> None:
                     },
                     "example": [bodies.EXAMPLE, {"player": "lin", "score": 8740}],
                 },
-                "application/x-ndjson": {
-                    "schema": {"type": "string"},
-                    "example": '{"player":"ada","score":9120}\n{"player":"lin","score":8740}\n',
-                },
             },
         },
     },
 )
 def submit_scores(request: HttpRequest, slug: str, query: Query[queries.BulkQuery]) -> None:
-    """Up to 10,000 rows as a JSON array or as lines of JSON, with a result for each, in order.
+    """Up to 10,000 rows with a result for each, in order: a JSON array, or with the content type
+    `application/x-ndjson` one object on each line.
 
     Costs as much as one call for every 100 rows begun.
     """

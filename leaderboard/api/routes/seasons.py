@@ -30,7 +30,11 @@ def _standing(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @router.get(
-    "/boards/{slug}/seasons", response=schemas.Seasons, auth=read, summary="List past seasons"
+    "/boards/{slug}/seasons",
+    operation_id="listSeasons",
+    response=schemas.SeasonList,
+    auth=read,
+    summary="List past seasons",
 )
 def list_seasons(request: HttpRequest, slug: str) -> dict[str, Any]:
     """Archived seasons with their podiums."""
@@ -48,6 +52,7 @@ def list_seasons(request: HttpRequest, slug: str) -> dict[str, Any]:
 
 @router.get(
     "/boards/{slug}/seasons/{number}/standings",
+    operation_id="getStandings",
     response=schemas.Standings,
     auth=read,
     summary="Final standings of a season",
@@ -80,6 +85,7 @@ def season_standings(
 
 @router.post(
     "/boards/{slug}/seasons/close",
+    operation_id="closeSeason",
     response=schemas.SeasonOut,
     auth=admin,
     summary="Close the running season",
@@ -107,7 +113,11 @@ def close_season(
 
 
 @router.post(
-    "/boards/{slug}/reset", response=schemas.Done, auth=admin, summary="Empty the running season"
+    "/boards/{slug}/reset",
+    operation_id="resetBoard",
+    response=schemas.Done,
+    auth=admin,
+    summary="Empty the running season",
 )
 @once
 def reset_board(request: HttpRequest, slug: str) -> HttpResponse:

@@ -10,12 +10,18 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
+from pydantic import TypeAdapter
 
 from config.access import AccessLog, BodyLimit
+from config.problems import CONTENT_TYPE
 from config.redis import close_async_redis
 from leaderboard.api.callers import keyring
+from leaderboard.api.live_events import LiveEvent
+from leaderboard.api.problems import Problem
 from leaderboard.fastlane.app import FastLane
 from leaderboard.models import ApiKey
+
+live_event = TypeAdapter(LiveEvent)
 
 
 class SameThreadHandler(ASGIHandler):
@@ -83,7 +89,30 @@ class Api:
         if json is not None:
             body = jsonlib.dumps(json).encode()
             headers.setdefault("Content-Type", "application/json")
-        return await client.request(method, f"/api/v1/{path}", content=body, headers=headers)
+        answer = await client.request(method, f"/api/v1/{path}", content=body, headers=headers)
+        check_problem(answer)
+        return answer
+
+
+def check_problem(answer):
+    """Whatever a test is about: an error looks as the OpenAPI document says."""
+    if answer.headers.get("Content-Type") != CONTENT_TYPE or not answer.content:
+        return
+    body = answer.json()
+    Problem.model_validate(body)
+    described = {field.alias or name for name, field in Problem.model_fields.items()}
+    assert body.keys() <= described, body
+
+
+def check_event(fields):
+    """The same of an event of the live stream; `fields` are its lines by name."""
+    told = fields | {"data": jsonlib.loads(fields["data"])}
+    shown = live_event.validate_python(told).model_dump(mode="json", exclude_unset=True)
+    assert _names(shown) == _names(told)
+
+
+def _names(value):
+    return {name: _names(one) for name, one in value.items()} if isinstance(value, dict) else None
 
 
 def make_key(*scopes, **values):

@@ -2,37 +2,47 @@
 
 import json
 import re
+from typing import get_args
 
 import pytest
 
+from leaderboard import services
+from leaderboard.api.problems import ErrorCode
+from leaderboard.models import Season
+from sessions_app import flags
+from sessions_app.models import Flag
+from tests.leaderboard.api.support import Api, make_key
+from tests.leaderboard.boards import open_board, submit
+
 pytestmark = pytest.mark.django_db
 
+# The names by which generated clients call the operations: none may change.
 OPERATIONS = {
-    "GET /boards",
-    "GET /boards/{slug}",
-    "GET /boards/{slug}/entries",
-    "GET /boards/{slug}/entries/around-rank/{rank}",
-    "GET /boards/{slug}/entries/around/{player}",
-    "GET /boards/{slug}/entries/range",
-    "POST /boards/{slug}/entries/among",
-    "GET /boards/{slug}/groups/{field}/{value}/entries",
-    "GET /boards/{slug}/distribution",
-    "GET /boards/{slug}/players/{player}",
-    "PATCH /boards/{slug}/players/{player}",
-    "DELETE /boards/{slug}/players/{player}",
-    "GET /boards/{slug}/players/{player}/history",
-    "POST /boards/{slug}/scores",
-    "POST /boards/{slug}/scores/bulk",
-    "GET /boards/{slug}/seasons",
-    "GET /boards/{slug}/seasons/{number}/standings",
-    "POST /boards/{slug}/seasons/close",
-    "POST /boards/{slug}/reset",
-    "GET /boards/{slug}/presence",
-    "PUT /boards/{slug}/players/{player}/location",
-    "DELETE /boards/{slug}/players/{player}/location",
-    "GET /boards/{slug}/nearby",
-    "GET /boards/{slug}/live",
-    "POST /boards/{slug}/live/ticket",
+    "GET /boards": "listBoards",
+    "GET /boards/{slug}": "getBoard",
+    "GET /boards/{slug}/entries": "listEntries",
+    "GET /boards/{slug}/entries/around-rank/{rank}": "listEntriesAroundRank",
+    "GET /boards/{slug}/entries/around/{player}": "listEntriesAroundPlayer",
+    "GET /boards/{slug}/entries/range": "listEntriesInRange",
+    "POST /boards/{slug}/entries/among": "listEntriesAmong",
+    "GET /boards/{slug}/groups/{field}/{value}/entries": "listEntriesOfGroup",
+    "GET /boards/{slug}/distribution": "getDistribution",
+    "GET /boards/{slug}/players/{player}": "getPlayer",
+    "PATCH /boards/{slug}/players/{player}": "updatePlayerDetails",
+    "DELETE /boards/{slug}/players/{player}": "removePlayer",
+    "GET /boards/{slug}/players/{player}/history": "getPlayerHistory",
+    "POST /boards/{slug}/scores": "submitScore",
+    "POST /boards/{slug}/scores/bulk": "submitScores",
+    "GET /boards/{slug}/seasons": "listSeasons",
+    "GET /boards/{slug}/seasons/{number}/standings": "getStandings",
+    "POST /boards/{slug}/seasons/close": "closeSeason",
+    "POST /boards/{slug}/reset": "resetBoard",
+    "GET /boards/{slug}/presence": "getPresence",
+    "PUT /boards/{slug}/players/{player}/location": "shareLocation",
+    "DELETE /boards/{slug}/players/{player}/location": "forgetLocation",
+    "GET /boards/{slug}/nearby": "listPlayersNearby",
+    "GET /boards/{slug}/live": "watchBoard",
+    "POST /boards/{slug}/live/ticket": "createLiveTicket",
 }
 
 
@@ -47,12 +57,11 @@ def operations(document):
             yield f"{method.upper()} {path.removeprefix('/api/v1')}", operation
 
 
-def test_every_operation_is_documented_once(document):
+def test_every_operation_is_documented_once_under_a_name_that_stays(document):
     assert document["openapi"].startswith("3.1")
-    found = [name for name, _ in operations(document)]
-    assert sorted(found) == sorted(OPERATIONS)
-    ids = [operation["operationId"] for _, operation in operations(document)]
-    assert len(set(ids)) == len(ids)
+    found = {name: operation["operationId"] for name, operation in operations(document)}
+    assert found == OPERATIONS
+    assert len(set(found.values())) == len(found)
 
 
 def test_every_operation_has_a_summary_and_an_example(document):
@@ -78,7 +87,9 @@ def test_writes_take_an_idempotency_key_and_a_key(document):
     for name, operation in operations(document):
         names = {parameter["name"] for parameter in operation["parameters"]}
         is_write = not name.startswith("GET") and not name.endswith("/among")
-        assert ("Idempotency-Key" in names) == is_write, name
+        # A ticket is good for a minute, an answer kept for a retry would be older.
+        is_kept = is_write and not name.endswith("/ticket")
+        assert ("Idempotency-Key" in names) == is_kept, name
         assert ({} in operation["security"]) == (not is_write), name
 
 
@@ -106,3 +117,154 @@ def test_no_name_stands_twice_in_the_document(client):
 
     text = client.get("/api/v1/openapi.json").content.decode()
     json.loads(text, object_pairs_hook=checked)
+
+
+def schemas_in(document):
+    """Every schema, with its place: those of components, parameters, bodies and answers."""
+
+    def walk(node, place):
+        if isinstance(node, list):
+            for number, one in enumerate(node):
+                yield from walk(one, (*place, number))
+        elif isinstance(node, dict):
+            if isinstance(node.get("type"), str):
+                yield place, node
+            for name, one in node.items():
+                if name not in ("example", "examples", "enum"):
+                    yield from walk(one, (*place, name))
+
+    return walk(document, ())
+
+
+def test_every_number_has_its_format(document):
+    formats = {"integer": "int64", "number": "double"}
+    found = [(place, one) for place, one in schemas_in(document) if one["type"] in formats]
+    assert len(found) > 50
+    for place, schema in found:
+        assert schema.get("format") == formats[schema["type"]], place
+
+
+def values_of(document, name, field):
+    """The words that a field may hold; null, where it may be null, left out."""
+    schema = document["components"]["schemas"][name]["properties"][field]
+    for one in schema.get("anyOf", [schema]):
+        if "$ref" in one:
+            one = document["components"]["schemas"][one["$ref"].rpartition("/")[2]]
+        if "enum" in one:
+            return set(one["enum"])
+    return None
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "words"),
+    [
+        ("BoardOut", "visibility", {"public", "unlisted", "private"}),
+        ("BoardOut", "order", {"desc", "asc"}),
+        ("BoardOut", "subscore", {"desc", "asc"}),
+        ("BoardOut", "operator", {"set", "best", "sum"}),
+        ("BoardOut", "ties", {"earliest", "latest", "member"}),
+        ("BoardOut", "ranking", {"ordinal", "competition", "dense"}),
+        ("ScoreIn", "operator", {"set", "best", "sum"}),
+        ("HistoryEvent", "operator", {"set", "best", "sum"}),
+        ("SeasonNow", "state", {"planned", "open", "paused", "closed"}),
+        ("SeasonOut", "state", set(Season.State)),
+        ("LiveStandings", "state", {"planned", "open", "paused", "closed"}),
+        ("EntryPage", "window", {"season", "day", "week", "month", "all"}),
+        ("Problem", "code", set(get_args(ErrorCode.__value__))),
+        ("RowError", "code", set(get_args(ErrorCode.__value__))),
+    ],
+)
+def test_a_field_that_holds_one_of_a_few_words_lists_them(document, name, field, words):
+    assert values_of(document, name, field) == words
+
+
+def test_no_schema_is_unreferenced(document):
+    text = json.dumps(document)
+    for kind, components in document["components"].items():
+        for name in components if kind != "securitySchemes" else ():
+            assert f'"#/components/{kind}/{name}"' in text, name
+
+
+def test_every_reference_leads_somewhere(document):
+    for kind, name in re.findall(r'"#/components/(\w+)/(\w[\w-]*)"', json.dumps(document)):
+        assert name in document["components"][kind]
+
+
+@pytest.fixture
+def calls(db):
+    """A request that succeeds for every operation, in an order in which they can be made."""
+    Flag.objects.update_or_create(name="nearby", defaults={"state": Flag.State.ON})
+    flags.forget()
+    board = open_board(groups=["country"])
+    submit(board, "ada", 3, details={"country": "DE"})
+    services.close_season(board=board, actor=services.Actor("test"), open_next=True)
+    submit(board, "ada", 5, details={"country": "DE"})
+    place = {"lat": 52.5, "lon": 13.4}
+    yield {
+        "listBoards": ("GET", "boards"),
+        "getBoard": ("GET", "boards/cup"),
+        "getPresence": ("GET", "boards/cup/presence"),
+        "listEntries": ("GET", "boards/cup/entries"),
+        "listEntriesAroundPlayer": ("GET", "boards/cup/entries/around/ada"),
+        "listEntriesAroundRank": ("GET", "boards/cup/entries/around-rank/1"),
+        "listEntriesInRange": ("GET", "boards/cup/entries/range"),
+        "listEntriesAmong": ("POST", "boards/cup/entries/among", {"players": ["ada"]}),
+        "listEntriesOfGroup": ("GET", "boards/cup/groups/country/DE/entries"),
+        "getDistribution": ("GET", "boards/cup/distribution"),
+        "getPlayer": ("GET", "boards/cup/players/ada"),
+        "getPlayerHistory": ("GET", "boards/cup/players/ada/history"),
+        "listSeasons": ("GET", "boards/cup/seasons"),
+        "getStandings": ("GET", "boards/cup/seasons/1/standings"),
+        "submitScore": ("POST", "boards/cup/scores", {"player": "ada", "score": 6}),
+        "submitScores": ("POST", "boards/cup/scores/bulk", [{"player": "ada", "score": 7}]),
+        "updatePlayerDetails": ("PATCH", "boards/cup/players/ada", {"details": {"name": "Ada"}}),
+        "shareLocation": ("PUT", "boards/cup/players/ada/location", place),
+        "listPlayersNearby": ("GET", "boards/cup/nearby?lat=52.5&lon=13.4"),
+        "forgetLocation": ("DELETE", "boards/cup/players/ada/location"),
+        "createLiveTicket": ("POST", "boards/cup/live/ticket"),
+        "removePlayer": ("DELETE", "boards/cup/players/ada"),
+        "resetBoard": ("POST", "boards/cup/reset"),
+        "closeSeason": ("POST", "boards/cup/seasons/close", {}),
+    }
+    flags.forget()
+
+
+# What HTTP itself or a browser reads: it means the same on every site.
+COMMON = {"cache-control", "content-length", "content-type", "vary"}
+COMMON |= {"cross-origin-opener-policy", "referrer-policy", "x-content-type-options"}
+COMMON |= {"content-security-policy", "permissions-policy", "x-frame-options", "content-language"}
+
+
+def test_every_header_of_an_answer_is_documented_where_it_is_sent(document, calls, api):
+    assert set(calls) == set(OPERATIONS.values()) - {"watchBoard"}
+    described = {one["operationId"]: one["responses"] for _, one in operations(document)}
+    for name, (method, path, *body) in calls.items():
+        headers = {"Idempotency-Key": f"key-of-{name}"} if method != "GET" else {}
+        sent_body = body[0] if body else None
+        answers = [api.call(method, path, json=sent_body, headers=headers) for _ in "12"]
+        if "ETag" in answers[0].headers:
+            known = {"If-None-Match": answers[0].headers["ETag"]}
+            answers.append(api.call(method, path, json=sent_body, headers=known))
+        sent = {}
+        for answer in answers:
+            assert answer.status_code in (200, 304), (name, answer.text)
+            found = set(answer.headers) - COMMON
+            sent.setdefault(str(answer.status_code), set()).update(found)
+        for status in ("200", "304"):
+            documented = {one.lower() for one in described[name].get(status, {}).get("headers", ())}
+            assert sent.get(status, set()) == documented, (name, status)
+
+
+def test_the_headers_of_errors_are_documented(document, board, api, stranger):
+    refusals = [
+        stranger.post("boards/cup/reset"),
+        api.get("boards/nothing"),
+        api.call("POST", "boards/cup/scores", body=b"{", headers={"Content-Encoding": "gzip"}),
+    ]
+    slow = Api(make_key("read", rate="1/hour"))
+    refusals += [slow.get("boards") for _ in "12"][1:]
+    assert [one.status_code for one in refusals] == [401, 404, 415, 429]
+    sent = {name for one in refusals for name in one.headers} - COMMON
+    for name, operation in operations(document):
+        documented = {one.lower() for one in operation["responses"]["default"]["headers"]}
+        assert documented == sent, name

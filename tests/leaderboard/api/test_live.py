@@ -16,7 +16,7 @@ from leaderboard.engine import Submission
 from leaderboard.fastlane import live
 from leaderboard.live.hub import close_hub
 from leaderboard.models import ApiKey
-from tests.leaderboard.api.support import Api, application, make_key
+from tests.leaderboard.api.support import Api, application, check_event, make_key
 from tests.leaderboard.boards import ACTOR, open_board, submit
 
 
@@ -62,6 +62,8 @@ class Stream:
                 self.buffer += (await self.sent.get())["body"]
             text, _, self.buffer = self.buffer.partition(b"\n\n")
             fields = dict(line.split(": ", 1) for line in text.decode().splitlines())
+            if "event" in fields:
+                check_event(fields)
             if "id" in fields:
                 return fields["event"], int(fields["id"]), json.loads(fields["data"])
 

@@ -107,6 +107,13 @@ def test_friends_among_themselves(api, full):
     assert body["missing"] == ["nobody"]
 
 
+def test_other_friends_have_another_etag(api, full):
+    path = "boards/cup/entries/among"
+    known = {"If-None-Match": api.post(path, {"players": ["p3", "p9"]}).headers["etag"]}
+    assert api.post(path, {"players": ["p3", "p9"]}, headers=known).status_code == 304
+    assert api.post(path, {"players": ["p3", "p7"]}, headers=known).status_code == 200
+
+
 def test_a_group_is_ranked_by_itself(api, db):
     board = open_board(groups=["country"])
     for player, score, country in (("ada", 3, "GB"), ("lin", 2, "CN"), ("bo", 1, "GB")):

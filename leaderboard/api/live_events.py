@@ -1,0 +1,59 @@
+"""The events of the live stream as the OpenAPI document describes them. `leaderboard.live` writes
+them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from leaderboard.api.schemas import ENTRY, BoardState, Entry, example
+
+
+class LiveRow(Entry):
+    model_config = example(**ENTRY, previous_rank=2)
+    previous_rank: int | None = Field(description="Null for a player who was not shown before.")
+
+
+class LiveStandings(Schema):
+    at: datetime
+    season: int | None
+    state: BoardState
+    size: int = Field(description="The number of entries.")
+    order: list[tuple[str, int]] = Field(
+        description="Player and rank of all who are shown, in order."
+    )
+    rows: dict[str, LiveRow] = Field(
+        description="By player: those that changed in a `rows` event, else all who are shown."
+    )
+
+
+class LivePresence(Schema):
+    watching: int = Field(description="How many have the board open.")
+
+
+class LiveOutage(Schema):
+    away: bool = Field(description="True while the live data cannot be reached.")
+
+
+class LiveStandingsEvent(Schema):
+    event: Literal["snapshot", "rows", "season"]
+    id: str = Field(description="The board's sequence, for `Last-Event-ID`.")
+    data: LiveStandings
+
+
+class LivePresenceEvent(Schema):
+    event: Literal["presence"]
+    data: LivePresence
+
+
+class LiveOutageEvent(Schema):
+    event: Literal["redis"]
+    data: LiveOutage
+
+
+LiveEvent = Annotated[
+    LiveStandingsEvent | LivePresenceEvent | LiveOutageEvent, Field(discriminator="event")
+]
