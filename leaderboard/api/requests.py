@@ -70,7 +70,7 @@ def caller_of(request: HttpRequest) -> Caller:
 
 def board_for(request: HttpRequest, slug: str, auth: BearerKey = read) -> Board:
     """The board, when this caller may do this with it."""
-    board = Board.objects.filter(slug=slug).first()
+    board = Board.objects.at(slug).first()
     if board is None:
         raise board_not_found()
     callers.check_board(caller_of(request), board, auth.scope)
@@ -162,35 +162,44 @@ def named(request: HttpRequest, segment: str) -> str:
 # ---- idempotency ---------------------------------------------------------------------------------
 
 
-def once(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Honour Idempotency-Key: the first answer is kept for a day and given to every retry.
+def once(auth: BearerKey) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Honour Idempotency-Key: the first answer is kept for a day and given to every retry of a
+    caller who may still do this with the board.
 
     Stands between Ninja's route and the operation, which must return a response.
     """
 
-    @wraps(operation)
-    def honoured(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        key = request.headers.get("Idempotency-Key")
-        if key is None:
-            return operation(request, *args, **kwargs)
-        name = f"{caller_of(request).name}:{idempotency.checked(key)}"
-        target = f"{request.method} {request.get_full_path()}\n".encode()
-        fingerprint = hashlib.sha256(target + request.body).hexdigest()[:32]
-        record = idempotency.Record(keys.request(keys.base(kwargs["slug"]), name), fingerprint)
-        before = record.claim()
-        if before is not None:
-            response = HttpResponse(before.body, before.content_type, before.status)
-            response["Idempotency-Replayed"] = "true"
+    def honouring(operation: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(operation)
+        def honoured(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            key = request.headers.get("Idempotency-Key")
+            if key is None:
+                return operation(request, *args, **kwargs)
+            board = board_for(request, kwargs["slug"], auth)
+            record = _record(request, board, idempotency.checked(key))
+            before = record.claim()
+            if before is not None:
+                response = HttpResponse(before.body, before.content_type, before.status)
+                response["Idempotency-Replayed"] = "true"
+                return response
+            try:
+                response = operation(request, *args, **kwargs)
+            except BaseException:
+                record.release()  # nothing was done: the same key may try again
+                raise
+            record.keep(response.status_code, response.headers["Content-Type"], response.content)
             return response
-        try:
-            response = operation(request, *args, **kwargs)
-        except BaseException:
-            record.release()  # nothing was done: the same key may try again
-            raise
-        record.keep(response.status_code, response.headers["Content-Type"], response.content)
-        return response
 
-    return honoured
+        return honoured
+
+    return honouring
+
+
+def _record(request: HttpRequest, board: Board, key: str) -> idempotency.Record:
+    target = f"{request.method} {request.get_full_path()}\n".encode()
+    fingerprint = hashlib.sha256(target + request.body).hexdigest()[:32]
+    name = keys.request(board.key, f"{caller_of(request).name}:{key}")
+    return idempotency.Record(name, fingerprint)
 
 
 def reply(value: dict[str, Any], status: int = 200) -> HttpResponse:

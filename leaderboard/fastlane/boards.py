@@ -71,7 +71,7 @@ class Cards:
 
 
 def _find(slug: str) -> Board | None:
-    return Board.objects.filter(slug=slug).first()
+    return Board.objects.at(slug).first()
 
 
 _cards: WeakKeyDictionary[asyncio.AbstractEventLoop, Cards] = WeakKeyDictionary()

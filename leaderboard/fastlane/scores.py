@@ -126,8 +126,9 @@ async def submit_rows(
         _refuse_all({n: row for n, row in enumerate(rows) if isinstance(row, Exception)}, len(rows))
     source = caller.source
     submissions = [
-        # A retry of the whole finds each row done or not done, whatever broke in between.
-        row.submission(f"{once.key}:{number}" if once else None, source)
+        # A retry of the whole finds each row done or not done, whatever broke in between. No key
+        # of a single score has a blank.
+        row.submission(f"{once.key} {number}" if once else None, source)
         for number, row in good
     ]
     if once is not None:

@@ -69,7 +69,7 @@ def one_clear_line() -> Iterator[None]:
 
 def board_named(slug: str) -> Board:
     try:
-        return Board.objects.get(slug=slug)
+        return Board.objects.at(slug).get()
     except Board.DoesNotExist:
         known = list(Board.objects.order_by("slug").values_list("slug", flat=True)[:20])
         hint = f"There are: {', '.join(known)}." if known else "There is none yet."

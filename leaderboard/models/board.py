@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -21,6 +22,15 @@ from leaderboard.schedule import validate_cron, validate_zone
 
 NEVER_TRIMMED = 2**31
 SLUG_PATTERN = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+LONGEST_SLUG = 64
+
+
+class BoardQuerySet(models.QuerySet["Board"]):
+    def at(self, slug: str) -> BoardQuerySet:
+        """The board with this slug, if any. Text that no board can have for one, such as bytes
+        that are no text, reaches neither SQL nor, in a key, Redis."""
+        is_slug = len(slug) <= LONGEST_SLUG and re.fullmatch(SLUG_PATTERN, slug)
+        return self.filter(slug=slug) if is_slug else self.none()
 
 
 class Board(models.Model):
@@ -81,7 +91,7 @@ class Board(models.Model):
 
     slug = models.CharField(
         _("address"),
-        max_length=64,
+        max_length=LONGEST_SLUG,
         unique=True,
         validators=[
             RegexValidator(
@@ -251,6 +261,8 @@ class Board(models.Model):
     revision = models.PositiveIntegerField(default=1, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
+
+    objects = BoardQuerySet.as_manager()
 
     class Meta:
         ordering = ["name", "slug"]

@@ -44,7 +44,7 @@ def listed_boards(user: User | AnonymousUser | None, page: str) -> ListedBoards:
 def get_board(slug: str, user: User | AnonymousUser | None = None) -> Board:
     """The board at this address, with the name of its running season. `Board.DoesNotExist` also
     when it may not be seen: a private board and none at all look the same from outside."""
-    board = _with_season(Board.objects.all()).get(slug=slug)
+    board = _with_season(Board.objects.at(slug)).get()
     if not access.may_see(user, board):
         raise Board.DoesNotExist(f"No board {slug!r}.")
     return board

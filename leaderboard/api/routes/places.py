@@ -28,7 +28,7 @@ def _check_flag(request: HttpRequest) -> None:
     auth=submit,
     summary="Share a player's place",
 )
-@once
+@once(submit)
 def share_place(
     request: HttpRequest, slug: str, player: str, body: queries.LocationIn
 ) -> HttpResponse:
@@ -53,7 +53,7 @@ def share_place(
     auth=submit,
     summary="Forget a player's place",
 )
-@once
+@once(submit)
 def forget_place(request: HttpRequest, slug: str, player: str) -> HttpResponse:
     """At once. `removed` is false when there was none."""
     board = board_for(request, slug, submit)

@@ -80,7 +80,7 @@ def show_player(
     auth=submit,
     summary="Change a player's details",
 )
-@once
+@once(submit)
 def change_details(
     request: HttpRequest, slug: str, player: str, body: queries.DetailsIn
 ) -> HttpResponse:
@@ -103,7 +103,7 @@ def change_details(
     auth=moderate,
     summary="Remove a player",
 )
-@once
+@once(moderate)
 def remove_player(request: HttpRequest, slug: str, player: str) -> HttpResponse:
     """From the season and every window, with the details."""
     services.remove_player(

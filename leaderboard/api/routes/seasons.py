@@ -90,7 +90,7 @@ def season_standings(
     auth=admin,
     summary="Close the running season",
 )
-@once
+@once(admin)
 def close_season(
     request: HttpRequest, slug: str, body: queries.CloseIn = NOTHING_SAID
 ) -> HttpResponse:
@@ -119,7 +119,7 @@ def close_season(
     auth=admin,
     summary="Empty the running season",
 )
-@once
+@once(admin)
 def reset_board(request: HttpRequest, slug: str) -> HttpResponse:
     """Takes everybody off the board and its windows. Past seasons stay."""
     services.reset_board(
