@@ -6,9 +6,11 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
+from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, Permission, User
 from django.core.exceptions import PermissionDenied
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -33,14 +35,65 @@ class FlagAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 admin.site.unregister(get_user_model())
+admin.site.unregister(Group)
+
+# Whoever could set one of these could give themselves every right.
+RIGHTS = frozenset({"is_staff", "is_superuser", "groups", "user_permissions"})
+
+
+def _is_superuser(request: HttpRequest) -> bool:
+    return bool(request.user.is_active and request.user.is_superuser)
+
+
+@admin.register(Group)
+class GroupAdmin(DjangoGroupAdmin):
+    """For superusers: others could add rights to a group that they are in."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return _is_superuser(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return _is_superuser(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return _is_superuser(request)
 
 
 @admin.register(User)
 class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]
     """Django's, with the user's devices; each sign-out stands in the user's history, and whoever
-    keeps an audit log hears of it by `devices_signed_out`."""
+    keeps an audit log hears of it by `devices_signed_out`. Only superusers see and set rights, and
+    others change only accounts that may do no more than they themselves."""
 
     change_form_template = "admin/user_change_form.html"
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        return super().has_change_permission(request, obj) and _outranks(request.user, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        return super().has_delete_permission(request, obj) and _outranks(request.user, obj)
+
+    def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """The form has the fields that are shown, so that a forged one sets no others."""
+        return [
+            (name, {**options, "fields": self._shown(request, options["fields"])})
+            for name, options in super().get_fieldsets(request, obj)
+        ]
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        return self._shown(request, super().get_list_display(request))
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        return self._shown(request, super().get_list_filter(request))
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:  # type: ignore[override]
+        is_about_rights = lookup.partition("__")[0] in RIGHTS
+        if is_about_rights and not _is_superuser(request):
+            return False
+        return super().lookup_allowed(lookup, value, request)  # type: ignore[call-arg]
+
+    def _shown(self, request: HttpRequest, fields: Any) -> list[Any]:
+        return [name for name in fields if name not in RIGHTS or _is_superuser(request)]
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.devices_view)
@@ -73,3 +126,13 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]
             self.log_change(request, user, said)
             devices_signed_out.send(type(self), actor=request.user, user=user, count=count)
         messages.success(request, said)
+
+
+def _outranks(actor: Any, user: User | None) -> bool:
+    """Whether the account may do nothing that the actor may not: with a new password the actor
+    could sign in to it. A closed account counts with the rights that it would have open."""
+    if user is None or actor.is_superuser:
+        return True
+    held = Permission.objects.filter(Q(user=user) | Q(group__user=user)).distinct()
+    names = held.values_list("content_type__app_label", "codename")
+    return not user.is_superuser and actor.has_perms([f"{app}.{name}" for app, name in names])
