@@ -1,4 +1,4 @@
-"""What must follow when a board changes, whoever changed it, or when staff signs somebody out."""
+"""What must follow when a board, an account's rights or an API key changes, whoever changed it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import json
 from contextlib import suppress
 from typing import Any
 
+from django.contrib.auth.models import Group, Permission, User
 from django.db import transaction
-from django.db.models.signals import m2m_changed, post_delete, post_save
+from django.db.models.signals import m2m_changed, post_delete, post_save, pre_save
 from django.dispatch import receiver
 
 from config.redis import OUTAGE_ERRORS, get_redis
 from leaderboard import keys
 from leaderboard.access import ACCESS_CHANGED
-from leaderboard.models import Board
+from leaderboard.models import ApiKey, Board
 from leaderboard.selectors import people
 from leaderboard.services import audit
 from sessions_app.signals import devices_signed_out
@@ -47,6 +48,71 @@ def note_sign_out(actor: Any, user: Any, count: int, **kwargs: Any) -> None:
         account=user.get_username(),
         devices=count,
     )
+
+
+@receiver(post_delete, sender=ApiKey)
+def note_lost_key(instance: ApiKey, **kwargs: Any) -> None:
+    audit.record("delete_api_key", actor=audit.actor_at_hand(), **instance.described())
+
+
+# What an account may do follows from these and from its groups and permissions.
+FLAGS = ("is_staff", "is_superuser")
+
+
+@receiver(pre_save, sender=User)
+def remember_flags(
+    instance: Any, update_fields: frozenset[str] | None = None, **kwargs: Any
+) -> None:
+    """Signing in saves its time alone, and must not cost one more query."""
+    instance._flags_before = None
+    if update_fields is None or update_fields & set(FLAGS):
+        stored = User.objects.filter(pk=instance.pk).values(*FLAGS).first() if instance.pk else None
+        instance._flags_before = stored or dict.fromkeys(FLAGS, False)
+
+
+@receiver(post_save, sender=User)
+def note_flags(instance: Any, raw: bool = False, **kwargs: Any) -> None:
+    before = instance._flags_before
+    if raw or before is None:
+        return
+    changed = {name: now for name in FLAGS if (now := getattr(instance, name)) != before[name]}
+    if changed:
+        actor = audit.actor_at_hand()
+        audit.record("account.rights", actor=actor, account=instance.get_username(), **changed)
+
+
+_CHANGES = {"post_add": "added", "post_remove": "removed", "pre_clear": "cleared"}
+
+
+@receiver(m2m_changed, sender=User.groups.through)
+@receiver(m2m_changed, sender=User.user_permissions.through)
+@receiver(m2m_changed, sender=Group.permissions.through)
+def note_rights(
+    sender: Any, instance: Any, action: str, model: Any, pk_set: set[int] | None, **kwargs: Any
+) -> None:
+    """From either side: a user gets groups, or a group gets users."""
+    if action not in _CHANGES or (action != "pre_clear" and not pk_set):
+        return
+    others = model.objects.filter(pk__in=pk_set or ())
+    kind = {User: "account", Group: "group", Permission: "permission"}[type(instance)]
+    audit.record(
+        "group.rights" if sender is Group.permissions.through else "account.rights",
+        actor=audit.actor_at_hand(),
+        **{kind: _named(instance)},
+        change=_CHANGES[action],
+        to=sorted(map(_named, others)),
+    )
+
+
+@receiver(post_delete, sender=Group)
+def note_lost_group(instance: Group, **kwargs: Any) -> None:
+    audit.record("group.delete", actor=audit.actor_at_hand(), group=instance.name)
+
+
+def _named(one: User | Group | Permission) -> str:
+    if isinstance(one, Permission):
+        return f"{one.content_type.app_label}.{one.codename}"
+    return one.get_username() if isinstance(one, User) else one.name
 
 
 def _tell(slugs: list[str]) -> None:

@@ -14,7 +14,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from leaderboard.models import ApiKey, AuditEntry
+from leaderboard.models import ApiKey
+from leaderboard.services.audit import Actor, record
 
 if TYPE_CHECKING:
     KeyForm = forms.ModelForm[ApiKey]
@@ -33,7 +34,7 @@ class ApiKeyForm(KeyForm):
 
     class Meta:
         model = ApiKey
-        fields = ["name", "scopes", "all_boards", "boards", "rate", "expires_at"]
+        fields = ["name", "scopes", "all_boards", "boards", "rate", "expires_at", "is_service"]
 
     def clean(self) -> dict[str, Any] | None:
         values = super().clean() or {}
@@ -53,7 +54,8 @@ class ApiKeyForm(KeyForm):
 class ApiKeyAdmin(KeyAdmin):
     form = ApiKeyForm
     list_display = ["name", "hint", "may", "state", "last_used_at", "created_at"]
-    list_filter = ["all_boards", "boards"]
+    list_filter = ["is_service", "all_boards", "boards"]
+    list_select_related = ["created_by"]
     search_fields = ["name", "hint"]
     filter_horizontal = ["boards"]
     actions = ["revoke"]
@@ -72,6 +74,8 @@ class ApiKeyAdmin(KeyAdmin):
             return str(_("revoked"))
         if key.expires_at is not None and key.expires_at <= timezone.now():
             return str(_("expired"))
+        if not key.has_maker:
+            return str(_("stopped: its maker's account is closed"))
         return str(_("works"))
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
@@ -110,9 +114,5 @@ class ApiKeyAdmin(KeyAdmin):
 
 
 def _audit(request: HttpRequest, action: str, key: ApiKey) -> None:
-    AuditEntry.objects.create(
-        actor=request.user,  # type: ignore[misc]  # staff are signed in
-        actor_name=request.user.get_username(),
-        action=action,
-        data={"key": key.name, "begins_with": key.hint, "scopes": key.scopes},
-    )
+    actor = Actor.of(request.user)  # type: ignore[arg-type]  # staff are signed in
+    record(action, actor=actor, **key.described())

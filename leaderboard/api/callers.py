@@ -76,6 +76,7 @@ class Caller:
 _UNKNOWN = ("key_unknown", "This API key is not known here.")
 _REVOKED = ("key_revoked", "This API key was revoked.")
 _EXPIRED = ("key_expired", "This API key has expired.")
+_WITHOUT_MAKER = ("key_stopped", "The account that made this API key is closed.")
 
 
 def check(caller: Caller) -> None:
@@ -192,11 +193,13 @@ def _find(authorization: bytes, address: str) -> Caller:
 
 
 def _caller(keys: QuerySet[ApiKey], address: str) -> Caller:
-    key = keys.prefetch_related("boards").first()
+    key = keys.select_related("created_by").prefetch_related("boards").first()
     if key is None:
         return anonymous(address, _UNKNOWN)
     if key.revoked_at is not None:
         return anonymous(address, _REVOKED)
+    if not key.has_maker:
+        return anonymous(address, _WITHOUT_MAKER)
     _touch(key)
     return Caller(
         name=f"key:{key.pk}",

@@ -30,7 +30,9 @@ def digest_of(token: str) -> str:
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
     def usable(self) -> ApiKeyQuerySet:
         return self.filter(
-            Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now()), revoked_at__isnull=True
+            Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now()),
+            Q(is_service=True) | Q(created_by__is_active=True),
+            revoked_at__isnull=True,
         )
 
 
@@ -65,6 +67,14 @@ class ApiKey(models.Model):
     )
     expires_at = models.DateTimeField(
         _("expires"), null=True, blank=True, help_text=_("Empty: never.")
+    )
+    is_service = models.BooleanField(
+        _("service key"),
+        default=False,
+        help_text=_(
+            "Goes on working when the account that made it is closed or deleted. Other keys stop "
+            "with it."
+        ),
     )
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(_("last used"), null=True, blank=True, editable=False)
@@ -116,6 +126,20 @@ class ApiKey(models.Model):
                 {"rate": _("A key has a rate such as 500/second, not a number at once.")}
             )
 
+    @property
+    def has_maker(self) -> bool:
+        """Whether somebody still answers for the key; a service key needs nobody."""
+        return self.is_service or (self.created_by is not None and self.created_by.is_active)
+
+    def described(self) -> dict[str, Any]:
+        """What the audit log says of a key."""
+        return {
+            "key": self.name,
+            "begins_with": self.hint,
+            "scopes": self.scopes,
+            "is_service": self.is_service,
+        }
+
     def policy(self) -> Policy:
         """The key's limit. `PolicyError` for a rate that makes no sense."""
         base = policies.get(POLICY)
@@ -130,8 +154,9 @@ class ApiKey(models.Model):
 
     @classmethod
     def make(cls, name: str, scopes: list[str], **values: Any) -> tuple[ApiKey, str]:
-        """A stored key and its text."""
+        """A stored key and its text. One that nobody made, such as a command's, is a service's."""
         boards = values.pop("boards", None)
+        values.setdefault("is_service", values.get("created_by") is None)
         key = cls(name=name, scopes=scopes, **values)
         token = key.renew()
         key.full_clean()

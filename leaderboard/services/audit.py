@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.auth import SESSION_KEY, get_user_model
+
 from leaderboard.models import AuditEntry, Board
+from sessions_app.devices import current_session
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -25,6 +28,14 @@ class Actor:
 
 COMMAND = Actor("manage.py")
 WORKER = Actor("worker")
+
+
+def actor_at_hand() -> Actor:
+    """Who is signed in on the request at hand, for code that is not given it; else a command."""
+    session = current_session.get()
+    user_id = None if session is None else session.get(SESSION_KEY)
+    user = get_user_model().objects.filter(pk=user_id).first() if user_id else None
+    return COMMAND if user is None else Actor.of(user)
 
 
 def record(

@@ -9,8 +9,10 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse
 from django.utils import timezone
 
+from leaderboard.api.callers import keyring
 from leaderboard.models import ApiKey, AuditEntry, Board
 from leaderboard.models.api_key import digest_of
+from tests.leaderboard.api.support import Api, make_key
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +41,7 @@ def test_a_new_key_is_shown_once_and_stored_as_a_hash(client, staff):
     change = client.get(reverse("admin:leaderboard_apikey_change", args=[key.pk]))
     assert token not in change.content.decode()
     assert key.digest not in change.content.decode()
-    assert AuditEntry.objects.get().action == "create_api_key"
+    assert AuditEntry.objects.get(action="create_api_key").actor == staff
 
 
 def test_a_key_needs_boards_or_all_of_them(client, staff):
@@ -79,7 +81,7 @@ def test_revoking_is_an_action_with_an_audit_entry(client, staff):
     client.post(reverse("admin:leaderboard_apikey_changelist"), data)
     assert ApiKey.objects.get().revoked_at is not None
     assert not ApiKey.objects.usable().exists()
-    assert AuditEntry.objects.get().action == "revoke_api_key"
+    assert AuditEntry.objects.get(action="revoke_api_key").actor == staff
 
 
 def test_an_expired_key_is_not_usable():
@@ -112,3 +114,48 @@ def test_a_key_that_already_has_such_a_rate_has_the_usual_limit(api, board):
     answer = api.get("boards/cup")
     assert answer.status_code == 200
     assert answer.headers["ratelimit-policy"].startswith('"api_key"')
+
+
+@pytest.fixture
+def maker(db):
+    return User.objects.create_user("maker", is_staff=True)
+
+
+@pytest.mark.parametrize("path", ["boards/cup", "boards/cup/entries", "boards/cup/live"])
+@pytest.mark.parametrize("end", ["closed", "deleted"])
+def test_a_key_stops_with_its_makers_account(board, maker, end, path):
+    board.visibility = Board.Visibility.PRIVATE
+    board.save()
+    api = Api(make_key("read", created_by=maker))
+    assert api.get("boards/cup").status_code == 200
+    if end == "closed":
+        maker.is_active = False
+        maker.save()
+    else:
+        maker.delete()
+    keyring.forget()
+    answer = api.get(path)
+    assert (answer.status_code, answer.json()["code"]) == (401, "key_stopped")
+    assert not ApiKey.objects.usable().exists()
+
+
+def test_the_key_of_a_service_goes_on(board, maker):
+    api = Api(make_key("read", created_by=maker, is_service=True))
+    User.objects.update(is_active=False)
+    assert api.get("boards/cup").status_code == 200
+    maker.delete()
+    keyring.forget()
+    assert api.get("boards/cup").status_code == 200
+    assert ApiKey.objects.usable().exists()
+
+
+def test_the_admin_marks_keys_of_services_and_shows_which_have_stopped(client, staff, maker):
+    add(client, name="Bot", is_service="on")
+    assert ApiKey.objects.get(name="Bot").is_service
+    assert AuditEntry.objects.get(action="create_api_key").data["is_service"] is True
+    add(client, name="Mine")
+    assert not ApiKey.objects.get(name="Mine").is_service
+    ApiKey.objects.filter(name="Mine").update(created_by=maker)
+    User.objects.filter(pk=maker.pk).update(is_active=False)
+    listed = client.get(reverse("admin:leaderboard_apikey_changelist")).text
+    assert listed.count("account is closed") == 1
