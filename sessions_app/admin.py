@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from sessions_app import devices
+from sessions_app.forms import StaffNewUserForm, StaffUserForm
 from sessions_app.models import Flag
 from sessions_app.signals import devices_signed_out
 
@@ -65,6 +66,8 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]
     keeps an audit log hears of it by `devices_signed_out`. Only superusers see and set rights, and
     others change only accounts that may do no more than they themselves."""
 
+    form = StaffUserForm
+    add_form = StaffNewUserForm
     change_form_template = "admin/user_change_form.html"
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:

@@ -6,12 +6,51 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth import get_user_model
-from django.contrib.auth.forms import BaseUserCreationForm, UsernameField
+from django.contrib.auth.forms import (
+    AdminUserCreationForm,
+    BaseUserCreationForm,
+    UserChangeForm,
+    UsernameField,
+)
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
+from sessions_app import names
+from sessions_app.models import NameLook
 
-class SignUpForm(BaseUserCreationForm):  # type: ignore[type-arg]
+
+class CheckedNameMixin:
+    """Refuses a new name that others would take for somebody else's."""
+
+    def clean_username(self) -> str:
+        username: str = self.cleaned_data["username"]  # type: ignore[attr-defined]
+        if "username" not in self.changed_data:  # type: ignore[attr-defined]
+            return username
+        account = self.instance.pk  # type: ignore[attr-defined]
+        # Ann and ann would be taken for each other on a board.
+        if get_user_model().objects.filter(username__iexact=username).exclude(pk=account).exists():
+            raise ValidationError(_("This name is taken."))
+        if names.mixes_alphabets(username):
+            raise ValidationError(
+                _(
+                    "This name mixes letters of several alphabets, which look alike. Use one of them."
+                )
+            )
+        looks = NameLook.objects.filter(look__in=names.looks_of(username))
+        if looks.exclude(user=account).exists():
+            raise ValidationError(_("This name looks like one that is taken. Choose another."))
+        return username
+
+
+class StaffNewUserForm(CheckedNameMixin, AdminUserCreationForm):  # type: ignore[type-arg]
+    """Staff make an account."""
+
+
+class StaffUserForm(CheckedNameMixin, UserChangeForm):  # type: ignore[type-arg]
+    """Staff change one."""
+
+
+class SignUpForm(CheckedNameMixin, BaseUserCreationForm):  # type: ignore[type-arg]
     """A name, a password, and an address if one wants to get back in after forgetting it.
 
     The name is public on every board, so saying that it is taken gives nothing away. An address
@@ -30,13 +69,6 @@ class SignUpForm(BaseUserCreationForm):  # type: ignore[type-arg]
         fields = ("username", "email")
         field_classes = {"username": UsernameField}
         help_texts = {"username": _("Letters, digits and @ . + - _; others see it.")}
-
-    def clean_username(self) -> str:
-        username: str = self.cleaned_data["username"]
-        # Ann and ann would be taken for each other on a board.
-        if get_user_model().objects.filter(username__iexact=username).exists():
-            raise ValidationError(_("This name is taken."))
-        return username
 
     def validate_password_for_user(self, user: Any, *_names: str) -> None:
         """What is wrong with the password stands under it, not under its repetition."""

@@ -8,6 +8,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from sessions_app.names import LONGEST_LOOK
+
 
 class Flag(models.Model):
     """A feature that is not for everybody, or not yet."""
@@ -49,3 +51,14 @@ class Flag(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class NameLook(models.Model):
+    """What an account's name is taken for, see `sessions_app.names`. Not unique: accounts that were
+    there before, or that a command makes, may look alike."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    look = models.CharField(max_length=LONGEST_LOOK, db_index=True)
+
+    def __str__(self) -> str:
+        return self.look

@@ -12,8 +12,8 @@ from django.db.models.signals import m2m_changed, post_delete, post_save
 from django.dispatch import Signal, receiver
 from django.http import HttpRequest
 
-from sessions_app import devices, flags, presence
-from sessions_app.models import Flag
+from sessions_app import devices, flags, names, presence
+from sessions_app.models import Flag, NameLook
 
 # Staff signed out `count` devices of `user`; sent by the admin with `actor`, the member of staff.
 devices_signed_out = Signal()
@@ -31,6 +31,20 @@ def sign_out_after_change(instance: AbstractBaseUser, created: bool, **kwargs: A
         transaction.on_commit(lambda: _sign_out(instance.pk, keep_current=False))
     elif password_changed:
         transaction.on_commit(lambda: _sign_out(instance.pk, keep_current=True))
+
+
+@receiver(post_save, sender=get_user_model())
+def note_look(
+    instance: AbstractBaseUser, update_fields: frozenset[str] | None = None, **kwargs: Any
+) -> None:
+    """For the names that others choose later."""
+    if update_fields is not None and instance.USERNAME_FIELD not in update_fields:
+        return
+    looks = names.looks_of(instance.get_username())
+    known = NameLook.objects.filter(user=instance.pk)
+    if set(known.values_list("look", flat=True)) != looks:
+        known.delete()
+        NameLook.objects.bulk_create(NameLook(user_id=instance.pk, look=look) for look in looks)
 
 
 @receiver(post_delete, sender=get_user_model())
