@@ -11,8 +11,10 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
 
 from config.locks import LockTakenError
+from config.outages import SQL_ERRORS
 from config.redis import OUTAGE_ERRORS
 from leaderboard.engine import LeaderboardError
 from leaderboard.errors import ServiceError
@@ -35,6 +37,7 @@ class LeaderboardCommand(BaseCommand):
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:
             with one_clear_line():
+                check_tables()
                 return super().execute(*args, **options)
         except BrokenPipeError:
             # Whoever read on has seen enough, as in `export … | head`. What is still in the buffer
@@ -54,6 +57,20 @@ class LeaderboardCommand(BaseCommand):
             raise CommandError("Nothing was changed.")
 
 
+def check_tables() -> None:
+    """Before the first start the database is empty. One that is away is the command's to meet: a
+    worker waits for it."""
+    try:
+        tables = connection.introspection.table_names()
+    except SQL_ERRORS:
+        return
+    if Board._meta.db_table not in tables:
+        raise CommandError(
+            "The database has no tables yet. Start Rostrum once with `make run`, or run "
+            "`manage.py migrate`."
+        )
+
+
 @contextmanager
 def one_clear_line() -> Iterator[None]:
     """What a person can mend is told in a line; a bug keeps its traceback."""
@@ -65,6 +82,9 @@ def one_clear_line() -> Iterator[None]:
         raise CommandError(" ".join(error.messages)) from error
     except OUTAGE_ERRORS as error:
         raise CommandError(f"Redis does not answer at REDIS_URL ({error}).") from error
+    except SQL_ERRORS as error:
+        reason = str(error).partition("\n")[0]
+        raise CommandError(f"The database does not answer at DATABASE_URL ({reason}).") from error
 
 
 def board_named(slug: str) -> Board:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -145,13 +146,23 @@ CATALOGUE: tuple[SampleBoard, ...] = (
 
 def sample_boards(count: int) -> list[SampleBoard]:
     """The first `count`; beyond the catalogue they come again with a number."""
-    boards = []
-    for index in range(count):
-        sample, again = CATALOGUE[index % len(CATALOGUE)], index // len(CATALOGUE)
-        if again:
-            values = dict(sample.values) | {"name": f"{sample.values['name']} {again + 1}"}
-            sample = SampleBoard(
-                **{**sample.__dict__, "slug": f"{sample.slug}-{again + 1}", "values": values}
-            )
-        boards.append(sample)
-    return boards
+    return [
+        _numbered(CATALOGUE[index % len(CATALOGUE)], index // len(CATALOGUE) + 1)
+        for index in range(count)
+    ]
+
+
+def sample_named(slug: str) -> SampleBoard | None:
+    """The sample board with this slug, one with a number too."""
+    for sample in CATALOGUE:
+        found = re.fullmatch(rf"{sample.slug}(?:-([2-9]|[1-9]\d+))?", slug)
+        if found:
+            return _numbered(sample, int(found[1] or 1))
+    return None
+
+
+def _numbered(sample: SampleBoard, number: int) -> SampleBoard:
+    if number == 1:
+        return sample
+    values = {**sample.values, "name": f"{sample.values['name']} {number}"}
+    return replace(sample, slug=f"{sample.slug}-{number}", values=values)

@@ -66,6 +66,10 @@ class Person(NamedTuple):
 
 
 DETAILS = Person._fields[1:]
+# Who the administrator of a trial is on the sample boards.
+ADMIN = Person("admin", "Robin Keeper", "GB", "Ember", "otter-84")
+PLAYERS = 200  # of the first start
+SEED = 1
 
 
 def people(count: int, seed: int) -> Iterator[Person]:

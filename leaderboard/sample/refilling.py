@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 import random
-from itertools import islice
+from itertools import chain
 
 from leaderboard.engine import Submission
 from leaderboard.models import Board
-from leaderboard.sample.catalogue import CATALOGUE
-from leaderboard.sample.people import people
-from leaderboard.services import audit, scores
+from leaderboard.sample.catalogue import SampleBoard, sample_named
+from leaderboard.sample.people import ADMIN, PLAYERS, SEED, people
+from leaderboard.sample.places import share_places
+from leaderboard.sample.seeding import chance_of, first_attempts
+from leaderboard.services import audit, limits, scores
 from leaderboard.services.audit import Actor
 
-PLAYERS = 50
 
-
-def refill(*, board: Board, actor: Actor, seed: int = 1) -> int:
-    """Empty the running season and give it fresh sample scores; past seasons stay."""
-    chance = random.Random(f"{seed}:{board.slug}")  # noqa: S311 sample scores, the same for the same seed
-    draw = next((sample.draw for sample in CATALOGUE if sample.slug == board.slug), _plain)
+def refill(*, board: Board, actor: Actor) -> int:
+    """Empty the running season and give it the scores and the size limit of the first start; past
+    seasons stay. Returns the number of scores. They count as of now, in the windows too."""
+    sample = sample_named(board.slug) or _plain_sample(board.slug)
+    chance = chance_of(sample.slug, SEED)
+    everyone = list(chain([ADMIN], people(PLAYERS, SEED)))
     board.engine().clear(source="console")
+    limits.set_size_limit(board=board, limit=sample.values.get("max_entries"), actor=actor)
     rows = [
-        Submission(person.id, draw(chance, chance.betavariate(2.0, 3.0)), metadata=person.details)
-        for person in islice(people(PLAYERS, seed), PLAYERS)
+        Submission(
+            attempt.person.id,
+            attempt.value,
+            subscore=attempt.subscore if board.subscore_order else None,
+            metadata=attempt.person.details,
+        )
+        for attempt in first_attempts(sample, everyone, chance)
     ]
     scores.submit_scores(board=board, rows=rows)
-    audit.record("board.refill", actor=actor, board=board, players=len(rows))
+    share_places(board, everyone, chance)
+    audit.record("board.refill", actor=actor, board=board, scores=len(rows))
     return len(rows)
+
+
+def _plain_sample(slug: str) -> SampleBoard:
+    """For demo boards that somebody made themselves."""
+    return SampleBoard(slug=slug, values={}, draw=_plain, attempts=1, past_seasons=0)
 
 
 def _plain(chance: random.Random, skill: float) -> float:

@@ -61,12 +61,16 @@ def store_players(people: Sequence[Person], now: datetime) -> None:
     )
 
 
+def chance_of(slug: str, seed: int) -> random.Random:
+    return random.Random(f"{seed}:{slug}")  # noqa: S311 sample scores, the same for the same seed
+
+
 def seed_board(
     sample: SampleBoard, people: Sequence[Person], seed: int, step: Step = lambda count: None
 ) -> Board:
     """Make the board and its players, with past seasons and a running one. SQL is committed last,
     so that a broken seeding leaves no board behind."""
-    chance = random.Random(f"{seed}:{sample.slug}")  # noqa: S311 sample scores, the same for the same seed
+    chance = chance_of(sample.slug, seed)
     with large_cache(), transaction.atomic():
         board = Board(slug=sample.slug, submitters=Board.Submitters.DEMO, **sample.values)
         if len(people) > MOST_WITH_HISTORY:
@@ -81,6 +85,15 @@ def seed_board(
     moderation.apply_everywhere_rules(board)
     forget_season_list(board.pk)
     return board
+
+
+def first_attempts(
+    sample: SampleBoard, people: Sequence[Person], chance: random.Random
+) -> list[Attempt]:
+    """What `seed_board` plays in the running season, in the order of time. Writes nothing; `chance`
+    goes as far as it goes there."""
+    board = Board(slug=sample.slug, **sample.values)
+    return _Seeding(board, sample, people, chance, lambda count: None).running_attempts()
 
 
 class _Seeding:
@@ -176,9 +189,7 @@ class _Seeding:
             opens=opens,
             closes=closes,
         )
-        players = range(len(self.people))
-        many = len(self.people) > MOST_WITH_HISTORY
-        attempts = self.attempts(players, opens, self.now, 1 if many else self.sample.attempts)
+        attempts = self.present_attempts()
         replay, scores, ranks = self.play(attempts)
         board = self.board
         get_redis().hset(
@@ -197,6 +208,19 @@ class _Seeding:
             self.log(number, attempts, scores, ranks)
             store_players(self.people, self.now)
             filling.result()
+
+    def present_attempts(self) -> list[Attempt]:
+        opens, _ = self.present
+        many = len(self.people) > MOST_WITH_HISTORY
+        players = range(len(self.people))
+        return self.attempts(players, opens, self.now, 1 if many else self.sample.attempts)
+
+    def running_attempts(self) -> list[Attempt]:
+        """Those of the running season, after the same draws as in `past_seasons`."""
+        for opens, closes in self.past:
+            assert closes is not None
+            self.attempts(self.some_players(), opens, closes, self.sample.attempts)
+        return self.present_attempts()
 
     def fill(self, engine: RedisLeaderboard, replay: Replay) -> None:
         engine.fill(replay.filled_rows(self.details()))

@@ -5,11 +5,14 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from leaderboard import pointer, selectors
+from leaderboard import consumer, pointer, selectors
 from leaderboard.models import Board, Player, ScoreEvent, Season
+from leaderboard.sample.catalogue import CATALOGUE
 from leaderboard.services.boards import forget_keys, rebuild_board
+from leaderboard.services.limits import set_size_limit
 from sessions_app.models import Flag
-from tests.leaderboard.boards import ACTOR, submit
+from tests.leaderboard.boards import ACTOR, open_board, submit
+from tests.leaderboard.commands import refused, run
 
 pytestmark = pytest.mark.django_db
 
@@ -20,7 +23,7 @@ def _own_folder(monkeypatch, tmp_path):
 
 
 def seed(**options):
-    call_command("seed", **{"players": 30, "verbosity": 0} | options)
+    call_command("seed", **{"players": 30, "verbosity": 0, "yes": True} | options)
 
 
 def everything(board):
@@ -102,3 +105,109 @@ def test_an_administrator_is_made_once_with_a_password_of_their_own(tmp_path):
 def test_a_senseless_number_is_one_clear_line(option, value):
     with pytest.raises(CommandError, match=f"argument {option}: '{value}' is not a whole number"):
         call_command("seed", option, value)
+
+
+def store_log():
+    reader = consumer.Consumer()
+    reader.run_once()  # makes the group
+    reader.run_once()
+
+
+def test_removing_leaves_nothing_of_the_samples(redis_client, django_capture_on_commit_callbacks):
+    before = set(redis_client.keys("leaderboard:*"))
+    seed(boards=6)
+    submit(Board.objects.get(slug="neon-drift-2"), "guest-1", 5)
+    store_log()
+    assert Player.objects.filter(pk="guest-1").exists()
+    with django_capture_on_commit_callbacks(execute=True):
+        assert "neon-drift-2" in run("seed", "--remove", "--yes")
+    assert not Board.objects.exists()
+    assert not ScoreEvent.objects.exists()
+    assert not Player.objects.exists()
+    assert set(redis_client.keys("leaderboard:*")) == before
+
+
+def test_removing_takes_nothing_that_somebody_made():
+    seed(boards=2)
+    own = open_board("cup")
+    submit(own, "player-1", 5)
+    submit(own, "ada", 5)
+    demo = open_board("my-own-demo", submitters="demo")
+    taken_over = Board.objects.get(slug="sales-floor")
+    Board.objects.filter(pk=taken_over.pk).update(submitters="api")
+    store_log()
+    Player.objects.create(pk="player-900", display_name="Mira")
+    Player.objects.filter(pk="player-2").update(account=User.objects.create_user("ben"))
+    on_both = {"admin"} | {entry["user_id"] for entry in taken_over.engine().list_all()}
+    seed(remove=True)
+    assert set(Board.objects.values_list("slug", flat=True)) == {"cup", demo.slug, taken_over.slug}
+    assert own.engine().get_size() == 2
+    assert set(Player.objects.values_list("pk", flat=True)) == on_both | {"ada", "player-900"}
+    seed(remove=True)
+    assert Board.objects.count() == 3
+
+
+def test_the_administrator_of_the_trial_stays_while_nobody_else_administers(tmp_path):
+    seed(boards=1)
+    seed(remove=True)
+    admin = User.objects.get(username="admin")
+    assert not hasattr(admin, "player")
+    seed(boards=1)
+    assert User.objects.get(username="admin").player.pk == "admin"
+    User.objects.create_superuser("mira")
+    assert "The account admin is gone" in run("seed", "--remove", "--yes")
+    assert not User.objects.filter(username="admin").exists()
+
+
+def test_an_administrator_with_a_password_of_their_own_stays():
+    seed(boards=1)
+    User.objects.create_superuser("mira")
+    admin = User.objects.get(username="admin")
+    admin.set_password("another one, and longer")
+    admin.save()
+    seed(remove=True)
+    assert User.objects.filter(username="admin").exists()
+
+
+def test_fresh_makes_other_players_too():
+    seed(boards=2, seed=5)
+    first = set(Player.objects.values_list("display_name", flat=True))
+    seed(boards=1, seed=6, fresh=True)
+    board = Board.objects.get()
+    shown = {entry["metadata"]["name"] for entry in board.engine().list_all()}
+    assert set(Player.objects.values_list("display_name", flat=True)) == shown != first
+
+
+def test_a_board_of_ones_own_with_a_sample_name_is_left_alone():
+    own = open_board("neon-drift")
+    submit(own, "ada", 5)
+    said = run("seed", "--fresh", "--boards", "1", "--players", "5", "--yes")
+    assert "neon-drift is there already and stays as it is (it is not a sample board)" in said
+    assert own.engine().get_size() == 1
+
+
+def test_deleting_asks_first():
+    seed(boards=1)
+    for option in ("--remove", "--fresh"):
+        assert refused("seed", option).startswith("Delete neon-drift with all scores")
+    assert Board.objects.count() == 1
+
+
+def test_the_reset_of_the_console_gives_what_the_first_start_gave(client):
+    seed(players=200)
+    for slug in [sample.slug for sample in CATALOGUE]:
+        board = Board.objects.get(slug=slug)
+        first = everything(board)
+        submit(board, "visitor", 1)
+        set_size_limit(board=board, limit=3, actor=ACTOR)
+        answer = client.post(f"/boards/{slug}/console/", {"operation": "reset", "sure": "on"})
+        assert answer.status_code == 200
+        assert everything(board) == first, slug
+        board.refresh_from_db()
+        assert board.max_entries is None
+
+
+def test_the_reset_of_a_demo_board_of_ones_own_fills_it_too(client):
+    board = open_board("my-own-demo", submitters="demo")
+    client.post("/boards/my-own-demo/console/", {"operation": "reset", "sure": "on"})
+    assert board.engine().get_size() == 201

@@ -16,14 +16,13 @@ from leaderboard.management.arguments import LeaderboardCommand, positive
 from leaderboard.management.progress import progress
 from leaderboard.models import Board, Player
 from leaderboard.sample.catalogue import CATALOGUE, SampleBoard, sample_boards
-from leaderboard.sample.people import Person, people
+from leaderboard.sample.people import ADMIN, PLAYERS, SEED, people
+from leaderboard.sample.removing import remove_samples, sample_boards_here
 from leaderboard.sample.seeding import MOST_OTHERS, seed_board
 from leaderboard.services import audit
-from leaderboard.services.boards import delete_board, forget_keys
+from leaderboard.services.boards import forget_keys
 from sessions_app import flags
 from sessions_app.models import Flag
-
-ADMIN = Person("admin", "Robin Keeper", "GB", "Ember", "otter-84")
 
 
 class Command(LeaderboardCommand):
@@ -35,6 +34,7 @@ class Command(LeaderboardCommand):
         "  manage.py seed                            five boards, 200 players\n"
         "  manage.py seed --fresh --seed 7           the sample boards anew, other data\n"
         "  manage.py seed --boards 1 --players 1000000\n"
+        "  manage.py seed --remove                   the sample boards and players go\n"
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -42,24 +42,42 @@ class Command(LeaderboardCommand):
             "--boards", type=positive, default=len(CATALOGUE), help="how many (default 5)"
         )
         parser.add_argument(
-            "--players", type=positive, default=200, help="how many in all (default 200)"
+            "--players",
+            type=positive,
+            default=PLAYERS,
+            help=f"how many in all (default {PLAYERS})",
         )
         parser.add_argument(
-            "--seed", type=int, default=1, help="the same number gives the same data (default 1)"
+            "--seed",
+            type=int,
+            default=SEED,
+            help=f"the same number gives the same data (default {SEED})",
         )
-        parser.add_argument(
-            "--fresh", action="store_true", help="delete the sample boards first, and their history"
+        going = parser.add_mutually_exclusive_group()
+        going.add_argument(
+            "--fresh",
+            action="store_true",
+            help="delete all sample boards first, with their history and their players",
         )
+        going.add_argument(
+            "--remove",
+            action="store_true",
+            help="delete all sample boards and players, and make none",
+        )
+        parser.add_argument("--yes", action="store_true", help="do not ask before deleting")
 
     def handle(self, *args: Any, **options: Any) -> None:
         quiet = options["verbosity"] == 0
         samples = sample_boards(options["boards"])
-        if options["fresh"]:
-            for board in Board.objects.filter(slug__in=[sample.slug for sample in samples]):
-                delete_board(board=board, actor=audit.COMMAND)
+        if options["fresh"] or options["remove"]:
+            self.remove(quiet, yes=options["yes"])
+        if options["remove"]:
+            return
         known = set(Board.objects.values_list("slug", flat=True))
+        ours = {board.slug for board in sample_boards_here()}
         for slug in sorted(known & {sample.slug for sample in samples}):
-            self.tell(quiet, f"{slug} is there already and stays as it is (--fresh makes it anew).")
+            hint = "--fresh makes it anew" if slug in ours else "it is not a sample board"
+            self.tell(quiet, f"{slug} is there already and stays as it is ({hint}).")
         samples = [sample for sample in samples if sample.slug not in known]
         # Millions of small things are made and kept; looking for garbage among them again and again
         # takes a sixth of the time and finds none.
@@ -69,6 +87,16 @@ class Command(LeaderboardCommand):
         finally:
             gc.enable()
         self.make_admin(quiet)
+
+    def remove(self, quiet: bool, *, yes: bool) -> None:
+        if boards := sample_boards_here():
+            names = ", ".join(board.slug for board in boards)
+            self.confirm(f"Delete {names} with all scores, history and sample players?", yes=yes)
+        removed = remove_samples(actor=audit.COMMAND)
+        boards_gone = ", ".join(removed.boards) or "no board"
+        self.tell(quiet, f"Removed: {boards_gone}; {removed.players:,} players.")
+        if removed.admin:
+            self.tell(quiet, f"The account {trial.ADMIN} is gone; it had its first password.")
 
     def seed(self, samples: list[SampleBoard], players: int, seed: int, quiet: bool) -> None:
         everyone = list(chain([ADMIN], people(players, seed)))
@@ -89,7 +117,12 @@ class Command(LeaderboardCommand):
     def make_admin(self, quiet: bool) -> None:
         """An administrator for a local trial; production makes its own with createsuperuser."""
         users = get_user_model().objects
-        if settings.PRODUCTION or users.filter(is_superuser=True).exists():
+        if settings.PRODUCTION:
+            return
+        if users.filter(is_superuser=True).exists():
+            known = users.filter(is_superuser=True, username=trial.ADMIN, player=None).first()
+            if known is not None:  # after the sample players were removed
+                Player.objects.filter(pk=ADMIN.id, account=None).update(account=known)
             return
         password = secrets.token_urlsafe(9)
         admin = users.create_superuser(trial.ADMIN, password=password)
