@@ -25,8 +25,13 @@ class Listener(Protocol):
 
     async def unsubscribe(self, *channels: str) -> None: ...
 
+    async def psubscribe(self, pattern: str) -> None:
+        """Hear every channel without a hash tag that matches, as messages of the type `pmessage`.
+        Redis knows no patterns for sharded channels."""
+
     async def get_message(self, timeout: float) -> dict[str, Any] | None:  # noqa: ASYNC109
-        """The next message: `type` (`message`, `subscribe`, `unsubscribe`), `channel`, `data`."""
+        """The next message: `type` (`message`, `pmessage`, `subscribe`, `unsubscribe`), `channel`,
+        `data`."""
 
     async def aclose(self) -> None: ...
 
@@ -62,6 +67,9 @@ class ServerListener:
         if sharded:
             await self._pubsub.sunsubscribe(*sharded)
 
+    async def psubscribe(self, pattern: str) -> None:
+        await self._pubsub.psubscribe(pattern)
+
     async def get_message(self, timeout: float) -> dict[str, Any] | None:  # noqa: ASYNC109
         message = await self._pubsub.get_message(timeout=timeout)
         return None if message is None else _named(message)
@@ -82,18 +90,31 @@ class ClusterListener:
         self._looked = False
 
     async def subscribe(self, *channels: str) -> None:
+        for channel in channels:
+            client, pubsub = await self._pubsub_for(channel)
+            self._holder[channel] = pubsub
+            await (pubsub.ssubscribe if is_sharded(channel) else pubsub.subscribe)(channel)
+            self._read_from(client, pubsub)
+
+    async def psubscribe(self, pattern: str) -> None:
+        # Any node will do: what is published on one without a hash tag is passed to all.
+        client, pubsub = await self._pubsub_for(pattern)
+        await pubsub.psubscribe(pattern)
+        self._read_from(client, pubsub)
+
+    async def _pubsub_for(self, channel: str) -> tuple[Any, Any]:
         if not self._looked:
             # A new listener often follows a failure: who held what may be no longer so.
             await self._cluster.look_again()
             self._looked = True
-        for channel in channels:
-            client = await self._cluster.client_for(channel)
-            if client not in self._pubsubs:
-                self._pubsubs[client] = client.pubsub()
-            pubsub = self._holder[channel] = self._pubsubs[client]
-            await (pubsub.ssubscribe if is_sharded(channel) else pubsub.subscribe)(channel)
-            if client not in self._readers:
-                self._readers[client] = asyncio.create_task(self._read(pubsub))
+        client = await self._cluster.client_for(channel)
+        if client not in self._pubsubs:
+            self._pubsubs[client] = client.pubsub()
+        return client, self._pubsubs[client]
+
+    def _read_from(self, client: Any, pubsub: Any) -> None:
+        if client not in self._readers:
+            self._readers[client] = asyncio.create_task(self._read(pubsub))
 
     async def unsubscribe(self, *channels: str) -> None:
         for channel in channels:

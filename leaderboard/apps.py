@@ -16,4 +16,7 @@ class LeaderboardConfig(AppConfig):
 
         measures.register(show_lags)
         ops.register(boards)
+        ops.register_live(
+            ops.LivePart("all_activity", "live_activity", permission="leaderboard.view_board")
+        )
         presence.hide_when(hides_presence)

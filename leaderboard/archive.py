@@ -22,7 +22,7 @@ import msgspec
 from django.db import transaction
 
 from config.locks import Held, LockTakenError
-from leaderboard import aliases, notices, pointer
+from leaderboard import activity, aliases, notices, pointer
 from leaderboard.bulk import insert_rows, large_cache, storable, storable_json
 from leaderboard.engine import RedisLeaderboard
 from leaderboard.models import FinalStanding, Season
@@ -124,8 +124,10 @@ def _rows(file: IO[bytes]) -> Iterator[list[Any]]:
 
 
 def announce(season: Season) -> None:
-    """Tell every signed-in player where they ended; a second time tells nobody twice."""
+    """Notify every signed-in player where they ended, and the board's feed; a second time changes
+    nothing."""
     notices.season_ended(season)
+    activity.season_ended(season)
 
 
 def drop(season: Season) -> None:

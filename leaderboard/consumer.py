@@ -24,7 +24,7 @@ from redis.exceptions import ResponseError
 from config import scripts
 from config.cluster import CautiousCluster
 from config.redis import get_redis
-from leaderboard import keys, overtaking
+from leaderboard import activity, keys, overtaking
 from leaderboard.bulk import insert_rows, storable, storable_time
 from leaderboard.events import Event, events_of
 from leaderboard.models import Board, Player, ScoreEvent
@@ -188,6 +188,7 @@ class Consumer:
         if stored:
             STORED.labels(board.slug).inc(len(stored))
             overtaking.tell(board, stored)
+            activity.note(board, stored)
             self.acknowledge(board, stored)
 
     def store(self, board: Board, events: list[Event]) -> list[Event]:

@@ -130,6 +130,21 @@ def live(board: str) -> str:
     return f"{board}:live"
 
 
+def feed(board: str) -> str:
+    """list: who joined or took the lead and which season ended, as JSON, the newest first, 50 at
+    most; TTL 30 days after the last; written by `add_activity.lua`.
+    """
+    return f"{board}:feed"
+
+
+def feed_live(slug: str) -> str:
+    """channel: the slug of a board that has news in its feed; TTL none; written by
+    `add_activity.lua`.
+    """
+    # Without a hash tag: a sharded channel cannot be heard by a pattern.
+    return f"leaderboard:feed:{slug}"
+
+
 def season_pointer(board: str) -> str:
     """hash: `number`, `state`, `opens`, `closes` of the running season; TTL none, it is the truth;
     written by seasons.

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
+import msgspec
+
 from leaderboard.access import Rights
 from leaderboard.live.topic import Source, Topic
 
@@ -40,7 +42,7 @@ class Watch:
 @dataclass(frozen=True, slots=True)
 class Reader:
     """A page without a board of its own: it hears of its player's notices, if the account has a
-    player, and of changes on the boards that it lists."""
+    player, and of changes on the boards that it lists; or of news in every board's feed."""
 
     player_id: str | None
     viewer: str | None
@@ -48,6 +50,23 @@ class Reader:
     user_id: int | None = None
     rights: Rights = None
     slugs: tuple[str, ...] = ()
+    # Hears of all boards' feeds.
+    activity: bool = False
+
+
+class Told(msgspec.Struct):
+    """What a message of a board's channel says of one change."""
+
+    seq: int = 0
+    op: str = ""
+
+
+def told_last(data: bytes) -> Told:
+    """The newest of the changes in a message, each of which is a line."""
+    try:
+        return msgspec.json.decode(data.rpartition(b"\n")[2], type=Told)
+    except msgspec.DecodeError:
+        return Told()
 
 
 class Feed:

@@ -24,7 +24,7 @@ from config.redis import OUTAGE_ERRORS, get_async_redis
 from config.sql import ask_sql
 from leaderboard import keys, notices
 from leaderboard.access import ACCESS_CHANGED, Rights, rights_of
-from leaderboard.live.feed import Feed, Reader, Watch
+from leaderboard.live.feed import Feed, Reader, Watch, told_last
 from leaderboard.live.topic import HEARTBEAT, OPENING, Viewer, event
 from sessions_app import keys as session_keys
 from sessions_app.backend import parse_ended
@@ -38,11 +38,6 @@ LOOK_AGAIN = 5  # beats between two looks at a board on which nothing happened
 BEATS_PER_HEARTBEAT = 15  # to the browsers
 ASK_RIGHTS = 3.0  # seconds between two looks at the rights of who is signed in
 RETRY = (0.1, 0.5, 1.0, 2.0)  # seconds between attempts to reach Redis again; the last repeats
-
-
-class _Message(msgspec.Struct):
-    seq: int = 0
-    op: str = ""
 
 
 class Hub:
@@ -193,6 +188,7 @@ class Hub:
             keys.notices_live(),
             *channels,
         )
+        await self._subscription.psubscribe(keys.feed_live("*"))
 
     async def _sequence(self, slug: str) -> int:
         base = keys.base(slug)
@@ -234,26 +230,25 @@ class Hub:
             logger.warning("Live message dropped", extra={"channel": channel}, exc_info=True)
 
     async def _hear(self, message: dict[str, Any]) -> None:
-        if message["channel"] == session_keys.presence_leaving().encode():
-            if message["type"] == "message":
+        if feed := self._channels.get(message["channel"]):
+            await self._hear_board(feed, message)
+        elif message["type"] == "pmessage":
+            self._tell_activity(message["data"])
+        elif message["type"] == "message":
+            channel = message["channel"].decode()
+            if channel == session_keys.presence_leaving():
                 self.viewers.hear_leaving(message["data"])
-            return
-        if message["channel"] == session_keys.sessions_ended().encode():
-            if message["type"] == "message":
+            elif channel == session_keys.sessions_ended():
                 self._end(parse_ended(message["data"]))
-            return
-        if message["channel"] == keys.notices_live().encode():
-            if message["type"] == "message":
+            elif channel == keys.notices_live():
                 await self._tell_player(message["data"])
-            return
-        feed = self._channels.get(message["channel"])
-        if feed is None:
-            return
+
+    async def _hear_board(self, feed: Feed, message: dict[str, Any]) -> None:
         if message["type"] == "subscribe":
             # Also after an outage, when messages may have been missed.
             feed.hear(await self._sequence(feed.slug))
         elif message["type"] == "message":
-            told = _told(message["data"])
+            told = told_last(message["data"])
             if told.op == ACCESS_CHANGED:
                 feed.end()
                 for viewer, reader in self._readers.items():
@@ -272,6 +267,12 @@ class Hub:
             chunk = await _unread(player_id)
             for viewer in viewers:
                 viewer.tell("notice", chunk)
+
+    def _tell_activity(self, slug: bytes) -> None:
+        """News in a board's feed, to pages that show the feeds of all boards."""
+        for viewer, reader in self._readers.items():
+            if reader.activity:
+                viewer.tell("boards", event("boards", msgspec.json.encode([slug.decode()])))
 
     def _end(self, session: str) -> None:
         """End the streams that a session let in; a browser that is still welcome reconnects."""
@@ -369,14 +370,6 @@ async def _unread(player_id: str) -> bytes:
 
 def _channel(slug: str) -> str:
     return keys.live(keys.base(slug))
-
-
-def _told(data: bytes) -> _Message:
-    """The newest of the changes in a message, each of which is a line."""
-    try:
-        return msgspec.json.decode(data.rpartition(b"\n")[2], type=_Message)
-    except msgspec.DecodeError:
-        return _Message()
 
 
 _hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()

@@ -1,5 +1,6 @@
-"""`/live/boards/<slug>/`, `/live/home/` for the list of boards and `/live/notices/` for others,
-served before Django: a viewer costs one small coroutine.
+"""`/live/boards/<slug>/`, `/live/home/` for the list of boards, `/live/activity/` for staff who
+look after all of them and `/live/notices/` for others, served before Django: a viewer costs one
+small coroutine.
 
 Who may watch is decided once, when the stream opens, by the same rules as the page. Whatever is
 refused is passed on to Django, whose view at this address only says no, in the product's look.
@@ -27,7 +28,7 @@ from config.problems import CONTENT_TYPE, problem_body
 from config.sql import ask_sql
 from config.views import RETRY_AFTER
 from leaderboard import selectors
-from leaderboard.access import Rights, rights_of
+from leaderboard.access import Rights, is_staff_with, rights_of
 from leaderboard.live.boards import watch_page
 from leaderboard.live.feed import Reader, Watch
 from leaderboard.live.hub import get_hub
@@ -39,7 +40,7 @@ from sessions_app import presence
 from sessions_app.backend import SessionStore
 
 POLICY = "live_stream"
-_PATH = re.compile(r"/live/(?:(?P<page>notices|home)|boards/(?P<slug>[a-z0-9-]{1,64}))/")
+_PATH = re.compile(r"/live/(?:(?P<page>notices|home|activity)|boards/(?P<slug>[a-z0-9-]{1,64}))/")
 
 # The chunks of a stream; the future is done when the viewer has left.
 Chunks = Callable[[asyncio.Future[Any]], AsyncGenerator[bytes]]
@@ -87,7 +88,8 @@ class LiveLane:
 
 def admit(request: ASGIRequest, slug: str | None, page: str | None) -> Watch | Reader | None:
     """The same questions as the page's: which board, may this person see it, is the view kept?
-    Without a board: the notices of the reader's own player, and the boards that the list shows."""
+    Without a board: the notices of the reader's own player, and the boards that the list shows, or
+    for staff who may view boards the feeds of all."""
     session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
     request.session = session
     user = request.user = get_user(request)
@@ -97,13 +99,16 @@ def admit(request: ASGIRequest, slug: str | None, page: str | None) -> Watch | R
         digest, user_id, rights = session.digest, user.pk, _rights(user.pk)
     if page == "notices" and user_id is None:
         return None
+    if page == "activity" and not is_staff_with(user, "view_board"):
+        return None
     if slug is None:
         slugs: tuple[str, ...] = ()
         if page == "home":
             listed = listed_boards(user, request.GET.get("page", "1"))
             slugs = tuple(board.slug for board in listed.boards)
         viewer = presence.viewer_of(request)
-        return Reader(player_id_of(user), viewer, digest, user_id, rights, slugs)
+        everything = page == "activity"
+        return Reader(player_id_of(user), viewer, digest, user_id, rights, slugs, everything)
     try:
         board = selectors.get_board(slug, user)
     except Board.DoesNotExist:

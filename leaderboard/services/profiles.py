@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from config.redis import get_redis
-from leaderboard import aliases, keys, nearby
+from leaderboard import activity, aliases, keys, nearby
 from leaderboard.models import Board, Player
 from leaderboard.selectors.history import forget_names
 from leaderboard.services import audit, marks, moderation
@@ -52,6 +52,7 @@ def _forget(player_id: str) -> None:
         get_redis().hdel(keys.aliases(board.key), aliases.alias_of(board, player_id))
         marks.forget(board)
         nearby.forget(board, player_id)
+        activity.forget_player(board, player_id)
     forget_names()
 
 

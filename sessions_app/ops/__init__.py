@@ -67,8 +67,19 @@ class Section:
         return [fact for fact in self.facts if fact.warning]
 
 
+@dataclass(frozen=True)
+class LivePart:
+    """A part that the page loads by itself, and again when a stream says so. `address` and `stream`
+    are names of addresses; only staff with `permission` see it."""
+
+    address: str
+    stream: str
+    permission: str
+
+
 @dataclass
 class _Page:
+    live: LivePart | None = None
     sources: list[Callable[[], Section]] = field(default_factory=list)
     # By language: until when they hold, and the sections.
     kept: dict[str, tuple[float, list[Section]]] = field(default_factory=dict)
@@ -84,6 +95,15 @@ def register(source: Callable[[], Section]) -> Callable[[], Section]:
         _page.sources.append(source)
         forget()
     return source
+
+
+def register_live(part: LivePart) -> None:
+    """A page has one stream, so it has one such part."""
+    _page.live = part
+
+
+def live_part() -> LivePart | None:
+    return _page.live
 
 
 def sections() -> list[Section]:

@@ -21,6 +21,7 @@ PAGES = {
     "": ("GET", 200, 200, None),
     "boards/<slug:slug>/": ("GET", 200, 200, 404),
     "boards/<slug:slug>/scores/": ("GET", 200, 200, 404),
+    "boards/<slug:slug>/activity/": ("GET", 200, 200, 404),
     "boards/<slug:slug>/players/<path:player_id>/": ("GET", 200, 200, 404),
     "boards/<slug:slug>/console/": ("GET", 403, 403, 404),
     "boards/<slug:slug>/nearby/": ("GET", 404, 404, 404),  # behind its flag
@@ -40,6 +41,8 @@ PAGES = {
     "accounts/devices/sign-out/": ("POST", 302, 404, None),  # no such device
     "accounts/profile/": ("GET", 302, 200, None),
     "accounts/notices/": ("GET", 302, 200, None),
+    "ops/activity/": ("GET", 302, 403, None),
+    "live/activity/": ("GET", 403, 403, None),  # served before Django, to staff who view boards
     "live/home/": ("GET", 404, 404, None),  # served before Django
     "live/notices/": ("GET", 403, 403, None),  # served before Django, to who is signed in
     "ops/": ("GET", 302, 403, None),
