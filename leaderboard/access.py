@@ -3,19 +3,21 @@
 Staff act through Django's permissions. `may_see` decides for one board, `listed_for` for a list.
 
 Which players are shown is decided here too. Who is hidden or banned on a board, or has opted out,
-is on none of its pages: no entry, no player page, no history. Final standings of past seasons keep
-their place and score, so that nobody else's place changes, but not the name, as they do for
-anonymous players. When the restriction ends, the name is back.
+is on none of its pages: no entry, no player page, no history; only they themselves read why. Final
+standings of past seasons keep their place and score, so that nobody else's place changes, but not
+the name, as they do for anonymous players. When the restriction ends, the name is back.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, Group, User
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from leaderboard.models import Board, Player, Restriction
 
@@ -110,7 +112,29 @@ def restriction_on(board: Board, player_id: str) -> Restriction | None:
     """What holds for a player on this board; a ban weighs more than being hidden."""
     here = Q(board=board) | Q(board__isnull=True)
     found = Restriction.objects.active().filter(here, player=player_id)
-    return found.order_by("kind").first()  # "banned" sorts before "hidden"
+    # "banned" sorts before "hidden"; of two the one that lasts longer.
+    return found.order_by("kind", F("until").desc(nulls_first=True)).first()
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """Why others do not see a player on a board: a restriction, perhaps for a time, or the
+    player's own wish. The reason that staff gave is for staff: it may name who complained."""
+
+    kind: str  # of a restriction, or `Player.Privacy.OPTED_OUT`
+    until: datetime | None = None
+
+    @property
+    def is_restricted(self) -> bool:
+        return self.kind != Player.Privacy.OPTED_OUT
+
+
+def why_unseen(board: Board, player: Player) -> Unseen | None:
+    """What a player may read about themselves; None for who is to be seen."""
+    found = restriction_on(board, player.pk)
+    if found is not None:
+        return Unseen(found.kind, found.until)
+    return Unseen(player.privacy) if player.privacy == Player.Privacy.OPTED_OUT else None
 
 
 def listed_for(user: User | AnonymousUser | None) -> Q:
@@ -140,10 +164,14 @@ def may_submit(user: User | AnonymousUser | None, board: Board, player_id: str) 
     return player is not None and player.id == player_id
 
 
-def may_submit_own(user: User | AnonymousUser | None, board: Board) -> bool:
-    """Whether a page offers this person to submit a score; the player may not exist yet."""
+def may_submit_own(
+    user: User | AnonymousUser | None, board: Board, unseen: Unseen | None = None
+) -> bool:
+    """Whether a page offers this person to submit a score; the player may not exist yet, or be
+    `unseen`: who is hidden or banned is offered nothing."""
     return (
-        user is not None
+        not (unseen is not None and unseen.is_restricted)
+        and user is not None
         and user.is_authenticated
         and board.submitters in {Board.Submitters.PLAYERS, Board.Submitters.DEMO}
         and may_see(user, board)

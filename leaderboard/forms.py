@@ -193,5 +193,11 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         country: str = self.cleaned_data["country"]
         return country.upper()
 
+    def clean_display_name(self) -> str:
+        """Never without one, or boards would show the id; it begins as the account's."""
+        account = self.instance.account
+        name: str = self.cleaned_data["display_name"]
+        return name or (account.get_username()[:60] if account else "")
+
     def changes(self) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in PROFILE_FIELDS}

@@ -22,6 +22,7 @@ from leaderboard.models.player import ANONYMOUS
 
 COLOURS = 8  # classes .avatar-0 to .avatar-7
 LONGEST_NAME = 60
+SMALL_BOARD = 20  # players; with fewer, one place is more than five percent
 
 # A double has up to 309 digits before the point.
 _ANY_SIZE = Context(prec=330, rounding=ROUND_HALF_EVEN)
@@ -170,8 +171,11 @@ def player_url(board: Board, player_id: str) -> str:
     return reverse("player", args=[board.slug, player_id])
 
 
-def top_text(share: float) -> str:
-    """ "Top 3 %" says more than "97th percentile". Rounded up, so that it is never a boast."""
+def top_text(share: float, size: int) -> str:
+    """ "Top 3 %" says more than "97th percentile". Rounded up, so that it is never a boast.
+    Nothing of a small board: there the rank says it all, and "Top 50 %" is one of two."""
+    if size < SMALL_BOARD:
+        return ""
     places = 1 if share < 1 else 0
     shown = number_format(math.ceil(share * 10**places) / 10**places, places, use_l10n=True)
     return gettext("Top %(share)s %%") % {"share": shown}

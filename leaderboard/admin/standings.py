@@ -94,7 +94,7 @@ class BoardStandings:
                 )
         context = {
             **self.admin_site.each_context(request),
-            "title": player_id,
+            "title": people.name_of(board, player_id),
             "opts": self.opts,
             "board": board,
             "player": Player.objects.filter(pk=player_id).first(),
@@ -110,24 +110,25 @@ class BoardStandings:
 
 def moderate(board: Board, player_id: str, values: dict[str, Any], actor: Actor) -> str:
     """Do what the form says; returns a sentence about it."""
+    name = {"player": people.name_of(board, player_id)}
     reason = values["reason"]
     where = None if values["everywhere"] else board
     common = {"player_id": player_id, "reason": reason, "actor": actor}
     match values["action"]:
         case ModerationForm.SCORE:
             services.edit_score(board=board, score=values["score"], **common)
-            return _("The score of %(player)s is set.") % {"player": player_id}
+            return _("The score of %(player)s is set.") % name
         case ModerationForm.REMOVE:
             services.remove_player(board=board, **common)
-            return _("%(player)s is removed.") % {"player": player_id}
+            return _("%(player)s is removed.") % name
         case ModerationForm.HIDE:
             services.hide_player(board=where, until=values["until"], **common)
-            return _("%(player)s is hidden.") % {"player": player_id}
+            return _("%(player)s is hidden.") % name
         case ModerationForm.BAN:
             services.ban_player(board=where, until=values["until"], **common)
-            return _("%(player)s is banned.") % {"player": player_id}
+            return _("%(player)s is banned.") % name
     services.unhide_player(board=where, **common)
-    return _("%(player)s is shown again.") % {"player": player_id}
+    return _("%(player)s is shown again.") % name
 
 
 def require(request: HttpRequest, pk: int, permission: str) -> Board:

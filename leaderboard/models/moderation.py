@@ -83,7 +83,7 @@ class Restriction(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.player_id}: {self.get_kind_display()}"
+        return f"{self.player}: {self.get_kind_display()}"
 
 
 class AuditEntry(models.Model):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from django.db.models import Q
@@ -11,6 +11,7 @@ from leaderboard import access, aliases
 from leaderboard.engine import LeaderboardError
 from leaderboard.engine.values import checked_printable_id
 from leaderboard.models import Board, FinalStanding, Player, Season
+from leaderboard.models.player import ANONYMOUS
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser, User
@@ -41,6 +42,26 @@ def players_named(text: str) -> list[str]:
     named = Q(display_name__icontains=text, privacy=Player.Privacy.SHOWN)
     found = Player.objects.filter(named).values_list("id", flat=True)[:MOST_FOUND]
     return ids + [player_id for player_id in found if player_id != text]
+
+
+def name_of(board: Board, player_id: str) -> str:
+    """How staff call a player: by name, and by the id where there is none."""
+    player = Player.objects.filter(pk=player_id).first()
+    if player is not None and player.display_name:
+        return player.display_name
+    details = board.engine().get_user_metadata(player_id) or {}
+    return player_id if aliases.ALIAS in details else details.get("name") or player_id
+
+
+def shown_names(player_ids: Sequence[str]) -> list[str]:
+    """How a page calls these players, on the board or not: by name if they have one and want it."""
+    players = Player.objects.in_bulk(player_ids)
+    return [
+        ANONYMOUS
+        if (player := players.get(player_id)) and player.privacy == Player.Privacy.ANONYMOUS
+        else str(player or player_id)
+        for player_id in player_ids
+    ]
 
 
 def find_shown(board: Board, name: str, *, with_ids: bool = False) -> str | None:

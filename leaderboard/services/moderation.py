@@ -57,7 +57,7 @@ def remove_player(*, board: Board, player_id: str, reason: str, actor: Actor) ->
     in_windows = any(engine.window(name).get_user_entry(player_id) for name in board.windows)
     removed = engine.delete_user(player_id, source=_source(actor))
     if not (removed or in_windows):
-        raise NotOnBoardError(f"{player_id} is not on {board.name}.", field="player_id")
+        raise NotOnBoardError(f"This player is not on {board.name}.", field="player_id")
     audit.record(
         "player.remove",
         actor=actor,
@@ -102,10 +102,10 @@ def unhide_player(*, player_id: str, reason: str, actor: Actor, board: Board | N
         elsewhere = Restriction.objects.active().filter(player_id=player_id, board__isnull=True)
         if board is not None and elsewhere.exists():
             raise NotOnBoardError(
-                f"{player_id} is restricted on every board; lift it on every board.",
+                "This player is restricted on every board; lift it on every board.",
                 field="everywhere",
             )
-        raise NotOnBoardError(f"{player_id} is not restricted here.", field="player_id")
+        raise NotOnBoardError("This player is not restricted here.", field="player_id")
     lift_restriction(restriction=found, reason=reason, actor=actor)
 
 

@@ -18,7 +18,7 @@ from config.charts import Bar, bar_chart
 from config.paging import Pages
 from leaderboard import access, aliases, notices, presentation, selectors
 from leaderboard.engine.values import MOST_RANK
-from leaderboard.models import Board
+from leaderboard.models import Board, Player
 from leaderboard.presentation import Line
 from leaderboard.selectors import final, people, standings
 from leaderboard.selectors.standings import Mine, Standings
@@ -113,6 +113,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
     if number > last:
         return HttpResponseRedirect(pages.url(last))
     first_page = not query and not groups and number == 1
+    unseen = _unseen(request, board, found)
     context = _context(request, board, window, found, me) | {
         "pages": pages,
         "query": query,
@@ -122,12 +123,21 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         "ranked_apart": bool(groups) and not query,
         "looked_at": presentation.number_text(standings.MOST_COMBINED) if found.page.cut else "",
         "live_mode": "rows" if first_page else "refresh",
-        "may_submit": access.may_submit_own(request.user, board),
+        "unseen": unseen,
+        "may_submit": access.may_submit_own(request.user, board, unseen),
         "may_use_console": access.may_use_console(request.user, board),
         "has_wall": has_wall,
         "has_nearby": found.has_places and flag_enabled("nearby", request),
     }
     return render(request, "leaderboard/board.html", context)
+
+
+def _unseen(request: HttpRequest, board: Board, found: Standings) -> access.Unseen | None:
+    """Why others do not see the reader. Who has a place on the live board is seen: nobody asks."""
+    player: Player | None = getattr(request.user, "player", None)
+    if player is None or (found.mine is not None and not final.is_over(found)):
+        return None
+    return access.why_unseen(board, player)
 
 
 def _wall(request: HttpRequest, board: Board, window: str) -> HttpResponse:
@@ -201,7 +211,7 @@ def _place(board: Board, mine: Mine) -> Place:
     return Place(
         _line(board, mine.entry),
         [_line(board, entry) for entry in mine.around],
-        presentation.top_text(mine.top_share),
+        presentation.top_text(mine.top_share, mine.size),
         presentation.number_text(mine.size),
         _next_step(board, mine),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,9 +16,11 @@ from django.views.decorators.http import require_http_methods
 from leaderboard import access, aliases, forms, presentation
 from leaderboard.engine import LeaderboardError
 from leaderboard.models import Board
+from leaderboard.models.player import ANONYMOUS
 from leaderboard.presentation import Line
 from leaderboard.refusals import refusal_text
 from leaderboard.sample.refilling import refill
+from leaderboard.selectors import people
 from leaderboard.services import Actor, ServiceError, submit_score, update_details
 from leaderboard.services.limits import set_size_limit
 from leaderboard.services.scores import ScoreResult
@@ -71,9 +73,10 @@ def _set_score(request: HttpRequest, board: Board, form: forms.SetScoreForm) -> 
     )
     if changed is None:
         raise ServiceError(
-            gettext("%(id)s is not on the board.") % {"id": player_id}, field="player_id"
+            gettext("%(player)s is not on the board.") % {"player": _name(player_id)},
+            field="player_id",
         )
-    return Answer(gettext("The details of %(id)s are changed.") % {"id": player_id})
+    return Answer(gettext("The details of %(player)s are changed.") % {"player": _name(player_id)})
 
 
 def _add_points(request: HttpRequest, board: Board, form: Any) -> Answer:
@@ -89,15 +92,16 @@ def _add_points(request: HttpRequest, board: Board, form: Any) -> Answer:
 
 def _scored(board: Board, result: ScoreResult) -> Answer:
     if result.rank is None or result.score is None:
-        text = gettext("%(id)s has the score, and no place on the board.")
-        return Answer(text % {"id": result.player_id}, names=list(result.trimmed))
+        text = gettext("The score of %(player)s was saved but is not ranked.")
+        return Answer(text % {"player": _name(result.player_id)}, names=_names(result.trimmed))
     around = board.engine(result.season).get_around_user(result.player_id, 5)
-    text = gettext("%(id)s is at rank %(rank)s with %(score)s.") % {
-        "id": result.player_id,
+    own = [entry for entry in around if entry["user_id"] == result.player_id]
+    text = gettext("%(player)s is at rank %(rank)s with %(score)s.") % {
+        "player": _lines(board, own)[0].name if own else _name(result.player_id),
         "rank": presentation.number_text(result.rank),
         "score": presentation.score_text(board, result.score),
     }
-    return Answer(text, _lines(board, around), list(result.trimmed))
+    return Answer(text, _lines(board, around), _names(result.trimmed))
 
 
 def _top(request: HttpRequest, board: Board, form: Any) -> Answer:
@@ -124,7 +128,7 @@ def _limit(request: HttpRequest, board: Board, form: Any) -> Answer:
         "limit": presentation.number_text(wanted),
         "count": presentation.number_text(len(trimmed)),
     }
-    return Answer(text % shown, names=trimmed[: forms.MOST_LINES])
+    return Answer(text % shown, names=_names(trimmed[: forms.MOST_LINES]))
 
 
 def _reset(request: HttpRequest, board: Board, form: Any) -> Answer:
@@ -132,6 +136,17 @@ def _reset(request: HttpRequest, board: Board, form: Any) -> Answer:
     text = ngettext("%(count)s sample score is in.", "%(count)s sample scores are in.", count)
     entries = board.engine().get_top(5)
     return Answer(text % {"count": count}, _lines(board, entries))
+
+
+def _name(player_id: str) -> str:
+    return _names([player_id])[0]
+
+
+def _names(player_ids: Sequence[str]) -> list[str]:
+    return [
+        gettext("Anonymous") if name == ANONYMOUS else name
+        for name in people.shown_names(player_ids)
+    ]
 
 
 def _found(entries: list[Any]) -> str:

@@ -43,6 +43,10 @@ def submit(request: AuthenticatedHttpRequest, slug: str) -> HttpResponse:
     player = ensure_player(user=request.user)
     if not access.may_submit(request.user, board, player.pk):
         raise PermissionDenied
+    unseen = access.why_unseen(board, player)
+    if unseen is not None and unseen.is_restricted:
+        context = {"board": board, "unseen": unseen}
+        return render(request, "leaderboard/submit.html", context, status=403)
     form = SubmitForm(request.POST or None, board=board)
     if request.method == "POST" and form.is_valid():
         score = form.cleaned_data["score"]

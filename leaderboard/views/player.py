@@ -33,9 +33,10 @@ def player_page(request: HttpRequest, slug: str, player_id: str) -> HttpResponse
     visits.record(request, board.slug)
     is_me = people.player_id_of(request.user) == player_id
     found = player_id if is_me else people.find_shown(board, player_id)
-    if found is None or (is_me and access.unseen_on(board).filter(pk=found).exists()):
+    if found is None:
         raise Http404("Nobody with this id is or was on this board, or is to be seen.")
     player = Player.objects.filter(pk=found).first()
+    unseen = access.why_unseen(board, player) if is_me and player else None
     shown = player if player is None or player.privacy == Player.Privacy.SHOWN else None
     # Of an anonymous player, other boards and past seasons would say who it is.
     is_known = is_me or player is None or shown is not None
@@ -44,17 +45,23 @@ def player_page(request: HttpRequest, slug: str, player_id: str) -> HttpResponse
     places = standings.player_on_boards([board, *others], found)
     mine = places.pop(board.slug, None)
     seasons = selectors.player_seasons(found, board) if is_known else []
-    if mine is None and not seasons:
+    if mine is not None:
+        entry = mine.entry
+    elif unseen is not None and player is not None:
+        entry = {"rank": 0, "user_id": found, "score": 0.0, "metadata": _own_details(player)}
+    elif seasons:
+        entry = _past_entry(seasons[0], player, shown)
+    else:
         raise Http404("Nobody with this id is or was on this board.")
-    line = presentation.line(board, mine.entry) if mine else None
     events = selectors.history(board, found, season=standings.season_seen(board))
     context: dict[str, Any] = {
         "board": board,
         "player_id": mine.entry["user_id"] if mine else player_id,
         "live_url": reverse("live_board", args=[board.slug]),
-        "line": line or presentation.line(board, _past_entry(seasons[0], player, shown)),
+        "line": presentation.line(board, entry),
         "mine": mine,
-        "percentile": presentation.top_text(mine.top_share) if mine else "",
+        "unseen": unseen,
+        "percentile": presentation.top_text(mine.top_share, mine.size) if mine else "",
         "rivals": [presentation.line(board, entry) for entry in mine.around] if mine else [],
         "profile": shown,
         "is_me": is_me,
@@ -62,7 +69,9 @@ def player_page(request: HttpRequest, slug: str, player_id: str) -> HttpResponse
             {
                 "board": one,
                 "line": presentation.line(one, places[one.slug].entry),
-                "percentile": presentation.top_text(places[one.slug].top_share),
+                "percentile": presentation.top_text(
+                    places[one.slug].top_share, places[one.slug].size
+                ),
             }
             for one in others
             if one.slug in places
@@ -96,6 +105,12 @@ def _past_entry(standing: Any, player: Player | None, shown: Player | None) -> d
         "score": standing.score,
         "metadata": aliases.MASKED if masked else standing.details | {"name": standing.name},
     }
+
+
+def _own_details(player: Player) -> dict[str, str]:
+    """How players see themselves where nobody else does."""
+    names = ("country", "team", "avatar")
+    return {name: getattr(player, name) for name in names} | {"name": player.display_name}
 
 
 def _presence(player: Player | None) -> dict[str, Any]:

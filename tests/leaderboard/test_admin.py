@@ -228,7 +228,7 @@ def test_an_end_in_the_past_and_an_unknown_player_are_told_in_the_form(board, ad
     answer = moderate(admin_of_all, board, "ada", action="hide", reason="x", **past)
     assert "The end must lie ahead." in answer.content.decode()
     answer = moderate(admin_of_all, board, "nobody", action="remove", reason="x")
-    assert "nobody is not on Cup." in answer.content.decode()
+    assert "This player is not on Cup." in answer.content.decode()
     assert not Restriction.objects.exists()
 
 

@@ -9,6 +9,7 @@ from django.test import Client
 
 from leaderboard.aliases import alias_of
 from leaderboard.models import Board, Player
+from leaderboard.presentation import SMALL_BOARD
 from leaderboard.selectors.people import player_id_of
 from leaderboard.services import close_season
 from leaderboard.services.moderation import enforce
@@ -57,7 +58,18 @@ class TestPlayer:
         assert "Rivals" in text
         assert "/boards/cup/players/a/" in text
         assert "/boards/other/players/b/" in text
-        assert "Top 67 %" in text
+        assert "Top" not in text, "two of three is no share to speak of"
+
+    def test_it_says_the_share_of_a_board_that_is_large_enough(
+        self, client: Client, board: Board
+    ) -> None:
+        for number in range(SMALL_BOARD - 1):
+            score(board, f"p{number}", number)
+        assert "Top" not in text_of(client.get("/boards/cup/players/p3/"))
+        score(board, "last", -1)
+        assert "Top 80 %" in text_of(client.get("/boards/cup/players/p3/"))
+        client.force_login(make_player("p3"))
+        assert "Top 80 %" in text_of(client.get("/boards/cup/"))
 
     def test_strange_ids_have_a_page(self, client: Client, board: Board) -> None:
         for name in ("a/b", "x y", "<b>", "ü?#&", "..", "%2F"):
