@@ -130,7 +130,6 @@ function apply(update) {
   // A redrawn row has lost the focus.
   if (focused) rows.get(focused.dataset.id || "")?.querySelector("a")?.focus({ preventScroll: true });
   put("[data-size]", update.size);
-  for (const time of all("time[data-updated]")) time.setAttribute("datetime", update.at);
   if (calm.matches) return;
   for (const row of rows.values()) {
     if (!row.isConnected) continue;
@@ -151,6 +150,7 @@ const on = {
   rows(/** @type {Update} */ data) {
     over = data.state === "closed";
     if (over) show("over");
+    for (const time of all("time[data-updated]")) time.setAttribute("datetime", data.at);
     if (section()?.dataset.mode === "rows") apply(data);
     else refresh();
     soon("scores:changed", 2000);
