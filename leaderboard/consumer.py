@@ -259,7 +259,7 @@ def store_batch(board: Board, events: Sequence[Event]) -> None:
         player_id = event.player_id
         # What is done to players makes none: one who was deleted does not come back.
         if player_id and event.news.op in PLAYED:
-            name = storable((event.news.details or {}).get("name", ""))[:60]
+            name = storable((event.news.details or {}).get("name") or "")[:60]
             if name or player_id not in players:
                 players[player_id] = (player_id, name, "", "", "", "", "shown", now)
     with transaction.atomic():

@@ -28,7 +28,7 @@ class News(msgspec.Struct, frozen=True):
     rank: int | None = None
     previous_rank: int | None = None
     key: str = ""
-    details: dict[str, str] | None = None
+    details: dict[str, str | None] | None = None  # None for one that was removed
     trimmed: list[str] | None = None
     limit: int | None = None
 

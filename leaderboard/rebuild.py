@@ -201,7 +201,7 @@ class Build:
             for name in board.windows
             for period in periods_since(name, start, now, zone)
         }
-        self.details: dict[str, dict[str, str]] = {}
+        self.details: dict[str, dict[str, str | None]] = {}
         self.sequence = 0
         self._season = 0  # of the last event played
         self._late = 0  # events played of those after `whole`
@@ -385,7 +385,8 @@ class Build:
         profiles = Player.objects.in_bulk([row[0] for row in lost]) if lost else {}
         for player_id, *_, flat in lost:
             player = profiles.get(player_id)
-            known = profile_details(player) | self.details.get(player_id, {})
+            told = profile_details(player) | self.details.get(player_id, {})
+            known = {name: value for name, value in told.items() if value is not None}
             known.pop(aliases.ALIAS, None)  # of the time when the player was anonymous
             if player is not None and player.privacy == Player.Privacy.ANONYMOUS:
                 known = aliases.anonymous_details(self.board, player_id)

@@ -5,6 +5,7 @@ The rules are those of `writing.lua`; a test drives both side by side.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ class Ranking:
     def sort_key(self, player_id: str, entry: Entry) -> tuple[Any, ...]:
         """Smaller is better."""
         score = -entry.score if self.order == "desc" else entry.score
-        second = -entry.subscore if self.subscore == "desc" else entry.subscore
+        second = _worth(entry.subscore, self.subscore)
         when: tuple[Any, ...] = (entry.at, entry.counter)
         if self.ties == "latest":
             when = (-entry.at, -entry.counter)
@@ -32,13 +33,13 @@ class Ranking:
             when = (
                 (bytes(255 - byte for byte in raw) + b"\xff",) if self.order == "desc" else (raw,)
             )
-        return (score, second if self.subscore else 0, *when)
+        return (score, -second, *when)
 
 
 @dataclass(slots=True)
 class Entry:
     score: float
-    subscore: float
+    subscore: float | None
     at: int  # microseconds of the moment when this score was reached
     counter: int
 
@@ -63,7 +64,7 @@ class Replay:
     ) -> float:
         """Apply one submission; returns the resulting score. An equal score keeps its time."""
         old = self.entries.get(player_id)
-        score, second = value, subscore or 0.0
+        score, second = value, subscore
         if operator == "sum":
             score = (old.score if old else 0.0) + value
             if self.decimals is not None:
@@ -105,7 +106,7 @@ class Replay:
 
     def filled_rows(
         self, details: Callable[[str], list[str]] = lambda player_id: []
-    ) -> Iterator[tuple[str, float, float, int, int, list[str]]]:
+    ) -> Iterator[tuple[str, float, float | None, int, int, list[str]]]:
         """As the engine's `fill` takes them; `details` gives names and values in turn. By score:
         a sorted set takes neighbours one after the other much faster than in any order."""
         for player_id, entry in sorted(self.entries.items(), key=lambda item: item[1].score):
@@ -118,12 +119,19 @@ class Replay:
                 details(player_id),
             )
 
-    def _better(self, score: float, subscore: float, old: Entry) -> bool:
+    def _better(self, score: float, subscore: float | None, old: Entry) -> bool:
         if score != old.score:
             return (score > old.score) == self.descending
-        if not self.subscore or subscore == old.subscore:
-            return False
-        return (subscore > old.subscore) == (self.subscore == "desc")
+        return _worth(subscore, self.subscore) > _worth(old.subscore, self.subscore)
+
+
+def _worth(subscore: float | None, order: str | None) -> float:
+    """More is better; a missing subscore is worth less than any."""
+    if order is None:
+        return 0.0
+    if subscore is None:
+        return -math.inf
+    return subscore if order == "desc" else -subscore
 
 
 def standings(entries: dict[str, Entry], rules: Ranking) -> Iterator[tuple[int, int, str, Entry]]:

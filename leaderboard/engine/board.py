@@ -13,6 +13,7 @@ from config import replication
 from leaderboard import keys
 from leaderboard.engine.base import Board, Operation, T, text
 from leaderboard.engine.errors import LeaderboardError
+from leaderboard.engine.positions import Position
 from leaderboard.engine.reads import Entry, ReadOperations
 from leaderboard.engine.seasons import FilledRow, SeasonOperations
 from leaderboard.engine.sending import send
@@ -175,9 +176,10 @@ class RedisLeaderboard(Operations):
         return self._run(self._score_range_operation(low, high, offset, count))
 
     def get_range_page(
-        self, low: float | None, high: float | None, *, offset: int = 0, count: int = 100
+        self, low: float | None, high: float | None, *, offset: int | Position = 0, count: int = 100
     ) -> dict[str, Any]:
-        """As `get_score_range`, in `entries`, and how many there are in all, `size`."""
+        """As `get_score_range`, in `entries`, and how many there are in all, `size`. `next` is the
+        position to go on from, as `offset`, whatever has moved meanwhile; None on the last page."""
         return self._run(self._range_page_operation(low, high, offset, count))
 
     def get_entries(self, user_ids: Iterable[str]) -> dict[str, Any]:
@@ -215,9 +217,9 @@ class RedisLeaderboard(Operations):
         return self._run(self._percentile_operation(user_id))
 
     def get_group(
-        self, field: str, value: str, *, offset: int = 0, count: int = 100
+        self, field: str, value: str, *, offset: int | Position = 0, count: int = 100
     ) -> dict[str, Any]:
-        """One group ranked among themselves: `entries` and `size`; needs the rule `groups`."""
+        """One group ranked among themselves, as `get_range_page`; needs the rule `groups`."""
         return self._run(self._group_operation(field, value, offset, count))
 
     def get_distribution(self, bins: int) -> list[dict[str, Any]]:
@@ -362,7 +364,7 @@ class AsyncRedisLeaderboard(Operations):
         return await self._run(self._score_range_operation(low, high, offset, count))
 
     async def get_range_page(
-        self, low: float | None, high: float | None, *, offset: int = 0, count: int = 100
+        self, low: float | None, high: float | None, *, offset: int | Position = 0, count: int = 100
     ) -> dict[str, Any]:
         return await self._run(self._range_page_operation(low, high, offset, count))
 
@@ -395,7 +397,7 @@ class AsyncRedisLeaderboard(Operations):
         return await self._run(self._percentile_operation(user_id))
 
     async def get_group(
-        self, field: str, value: str, *, offset: int = 0, count: int = 100
+        self, field: str, value: str, *, offset: int | Position = 0, count: int = 100
     ) -> dict[str, Any]:
         return await self._run(self._group_operation(field, value, offset, count))
 

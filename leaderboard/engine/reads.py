@@ -9,6 +9,7 @@ import msgspec
 
 from leaderboard.engine.base import Board, Call, Operation, script, text
 from leaderboard.engine.errors import LeaderboardError
+from leaderboard.engine.positions import Position, last_position, skipped
 from leaderboard.engine.values import (
     MOST_RANK,
     MOST_ROWS,
@@ -51,17 +52,17 @@ class ReadOperations(Board):
         return entries
 
     def _range_page_operation(
-        self, low: float | None, high: float | None, offset: int, count: int
+        self, low: float | None, high: float | None, offset: int | Position, count: int
     ) -> Operation[dict[str, Any]]:
         lowest = float("-inf") if low is None else checked_number(low, "low")
         highest = float("inf") if high is None else checked_number(high, "high")
         if lowest > highest:
             raise LeaderboardError("low must not be above high.", code="too_large", field="low")
-        skip = checked_offset(offset)
-        args = ["d", "score", checked_count(count, "count"), skip, repr(lowest), repr(highest)]
+        size, skip = checked_count(count, "count"), skipped(offset)
+        args = ["d", "score", size, skip, repr(lowest), repr(highest)]
         reply = yield Call(PAGE, self._read_keys, [self.rules.flags, *args])
-        _, matching, first, columns = decode(reply)
-        return {"entries": self._entries(columns, first), "size": matching}
+        _, matching, first, columns, prefix = decode(reply)
+        return self._found(self._entries(columns, first), matching, prefix)
 
     def _all_operation(self) -> Operation[list[Entry]]:
         entries: list[Entry] = []
@@ -75,7 +76,7 @@ class ReadOperations(Board):
         """One batch of a whole board in rank order, with all that an archive or a rebuild needs."""
         args = [self.rules.flags, "a" if details else "s", "page", count, offset]
         reply = yield Call(PAGE, self._read_keys, args)
-        _, _, first, columns = decode(reply)
+        _, _, first, columns, _ = decode(reply)
         entries = self._entries(columns, first, stamps=True)
         if not entries:
             return []
@@ -145,24 +146,30 @@ class ReadOperations(Board):
         return 100.0 * (size - ahead) / size
 
     def _group_operation(
-        self, field: str, value: str, offset: int, count: int
+        self, field: str, value: str, offset: int | Position, count: int
     ) -> Operation[dict[str, Any]]:
         self._check_group(field)
-        skip = checked_offset(offset)
         args = [
             self.rules.flags,
             "d",
             field,
             checked_group(field, str(value)),
-            skip,
+            skipped(offset),
             checked_count(count, "count"),
         ]
         reply = yield Call(GROUP, self._read_keys, args)
-        size, board_ranks, columns = decode(reply)
-        entries = self._entries(columns, skip)
+        size, board_ranks, columns, first, prefix = decode(reply)
+        entries = self._entries(columns, first)
         for entry, board_rank in zip(entries, board_ranks, strict=False):
             entry["board_rank"] = board_rank
-        return {"entries": entries, "size": size}
+        return self._found(entries, size, prefix)
+
+    def _found(self, entries: list[Entry], size: int, prefix: str | bool) -> dict[str, Any]:
+        following = None
+        if entries:
+            last = entries[-1]
+            following = last_position(self.rules.ties, last["score"], last["user_id"], prefix)
+        return {"entries": entries, "size": size, "next": following}
 
     def _group_values_operation(self, field: str, count: int) -> Operation[list[str]]:
         self._check_group(field)
@@ -188,7 +195,7 @@ class ReadOperations(Board):
         reply = yield Call(PAGE, self._read_keys, [self.rules.flags, "d", what, *args])
         if not reply:
             return []
-        _, _, first, columns = decode(reply)
+        _, _, first, columns, _ = decode(reply)
         return self._entries(columns, first)
 
     def _players(self, ids: list[str], wanted: str) -> Operation[Any]:
@@ -219,5 +226,5 @@ class ReadOperations(Board):
         ]
         if self.rules.subscore is not None:
             for entry, subscore in zip(entries, columns[3 + (not ordinal) :: width], strict=True):
-                entry["subscore"] = float(subscore)
+                entry["subscore"] = float(subscore) if subscore else None
         return entries

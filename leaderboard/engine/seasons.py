@@ -17,7 +17,7 @@ DROPPED_PER_CALL = 250  # two milliseconds of the server's time
 FILLED_PER_CALL = 250  # four times as many in one call take the server a third more for each
 
 # Id, score, subscore, microseconds, counter, and details' names and values in turn.
-FilledRow = tuple[str, float, float, int, int, list[str]]
+FilledRow = tuple[str, float, float | None, int, int, list[str]]
 
 
 class SeasonOperations(Board):

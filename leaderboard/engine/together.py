@@ -10,7 +10,8 @@ from redis.exceptions import NoScriptError, ResponseError
 
 from leaderboard.engine.base import Call, script
 from leaderboard.engine.board import Operations
-from leaderboard.engine.values import checked_count, checked_offset, checked_printable_id
+from leaderboard.engine.positions import Position, skipped
+from leaderboard.engine.values import checked_count, checked_printable_id
 
 PAGES = script("read_pages")
 
@@ -23,8 +24,8 @@ class Wanted(NamedTuple):
     start: int | str
 
 
-def page(offset: int, count: int) -> Wanted:
-    return Wanted("page", checked_count(count, "count"), checked_offset(offset))
+def page(offset: int | Position, count: int) -> Wanted:
+    return Wanted("page", checked_count(count, "count"), skipped(offset))
 
 
 def around(user_id: str, count: int) -> Wanted:
@@ -44,7 +45,7 @@ class Row(msgspec.Struct, gc=False):
     player: str
     score: float
     details: msgspec.Raw
-    subscore: float | msgspec.UnsetType = msgspec.UNSET
+    subscore: float | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class Run(msgspec.Struct, array_like=True):
@@ -54,6 +55,7 @@ class Run(msgspec.Struct, array_like=True):
     matching: int
     first: float  # an offset of many digits comes with an exponent
     rows: list[Row] | None
+    follows: str | bool = False  # of a page that others follow: see `last_position`
 
 
 class Reply(msgspec.Struct, array_like=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -131,15 +131,44 @@ def checked_offset(value: Any) -> int:
     return checked_count(value + 1 if isinstance(value, int) else value, "offset", MOST_RANK) - 1
 
 
+def detail_text(value: object) -> str:
+    """The value of a detail as it is stored."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else str(value)
+
+
 def flat_details(metadata: Details | None, groups: tuple[str, ...] = ()) -> list[str]:
-    """Names and values in turn, all text."""
+    """Names and values in turn, all text; a detail that is None is left out."""
+    kept = {name: value for name, value in (metadata or {}).items() if value is not None}
+    return packed_details(kept, groups).texts
+
+
+class PackedDetails(NamedTuple):
+    """Details as rows.lua reads them: their number, then names and values in turn, all text, and the
+    names of those that are None, which removes a detail."""
+
+    number: str
+    texts: list[str]
+
+
+NO_DETAILS = PackedDetails("0", [])
+
+
+def packed_details(metadata: Details | None, groups: tuple[str, ...] = ()) -> PackedDetails:
     if not metadata:
-        return []
+        return NO_DETAILS
     flat: list[str] = []
+    gone: list[str] = []
     for name, value in metadata.items():
+        if value is None:
+            gone.append(name if isinstance(name, str) else str(name))
+            continue
         flat.append(name if isinstance(name, str) else str(name))
-        flat.append(value if isinstance(value, str) else str(value))
-    if len(flat) > 2 * MOST_DETAILS:
+        flat.append(value if value.__class__ is str else detail_text(value))
+    count = f"{len(flat) // 2} {len(gone)}" if gone else str(len(flat) // 2)
+    flat += gone
+    if len(metadata) > MOST_DETAILS:
         raise LeaderboardError(
             f"A player can have at most {MOST_DETAILS} details.",
             code="too_many_details",
@@ -157,9 +186,9 @@ def flat_details(metadata: Details | None, groups: tuple[str, ...] = ()) -> list
             field="metadata",
         )
     for field in groups:
-        if field in metadata:
-            checked_group(field, str(metadata[field]))
-    return flat
+        if metadata.get(field) is not None:
+            checked_group(field, detail_text(metadata[field]))
+    return PackedDetails(count, flat)
 
 
 def checked_group(field: str, value: str) -> str:

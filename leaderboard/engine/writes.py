@@ -16,11 +16,13 @@ from leaderboard.engine.errors import (
 from leaderboard.engine.rules import OPERATORS, checked_limit
 from leaderboard.engine.values import (
     MOST_ROWS,
+    NO_DETAILS,
     Details,
     Submission,
     checked_key,
     checked_number,
     flat_details,
+    packed_details,
 )
 
 WRITE = script("write_entries")
@@ -67,8 +69,8 @@ class WriteOperations(Board):
         self, user_id: str, metadata: Details, source: str
     ) -> Operation[Result | None]:
         user_id = self.checked_id(user_id)
-        flat = flat_details(metadata, self.rules.groups)
-        row = [user_id, "", f"D{len(flat) // 2}", "", "", source, *flat]
+        count, flat = packed_details(metadata, self.rules.groups)
+        row = [user_id, "", f"D{count}", "", "", source, *flat]
         try:
             answer = yield from self._write(row, "o1")
         except LeaderboardError as error:
@@ -150,11 +152,11 @@ class WriteOperations(Board):
                     "This board keeps no subscore.", code="no_subscore", field="subscore"
                 )
             second = repr(checked_number(subscore, "subscore"))
-        flat = flat_details(metadata, self.rules.groups) if metadata else []
+        count, flat = packed_details(metadata, self.rules.groups) if metadata else NO_DETAILS
         if second or idempotency_key or source:
-            code = f"{sign.upper()}{len(flat) // 2}"
+            code = f"{sign.upper()}{count}"
             return [user_id, repr(number), code, second, idempotency_key, source, *flat]
-        return [user_id, repr(number), f"{sign}{len(flat) // 2}", *flat]
+        return [user_id, repr(number), f"{sign}{count}", *flat]
 
     def _write(self, rows: Sequence[Any], mode: str) -> Operation[Any]:
         """Send rows, again when Redis says that another day has begun there."""
@@ -290,11 +292,11 @@ class WriteOperations(Board):
         return loaded
 
     def _loaded_row(self, row: Mapping[str, Any]) -> list[Any]:
-        flat = flat_details(row.get("metadata"), self.rules.groups)
+        flat, subscore = flat_details(row.get("metadata"), self.rules.groups), row.get("subscore")
         return [
             self.checked_id(row["user_id"]),
             repr(checked_number(row["score"])),
-            repr(checked_number(row.get("subscore") or 0.0, "subscore")),
+            "" if subscore is None else repr(checked_number(subscore, "subscore")),
             int(row.get("at") or 0),
             int(row.get("counter") or 0),
             len(flat) // 2,

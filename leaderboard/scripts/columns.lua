@@ -2,7 +2,7 @@
 -- read faster than a hundred lists; needs `rules`.
 --
 -- Each row: id, score, names and values of details; then the rank unless ranks are ordinal; the
--- subscore if the board has one; microseconds and counter if asked for and kept. Numbers that
+-- subscore if the board has one, false for a missing one; microseconds and counter if asked for and kept. Numbers that
 -- need all their digits are text.
 local wants_details = ARGV[2] == 'd' or ARGV[2] == 'a'
 local wants_stamp = timed and (ARGV[2] == 'a' or ARGV[2] == 's')
@@ -19,7 +19,7 @@ local function put_row(member, score, rank)
   end
   if with_sub then
     width = width + 1
-    columns[width] = number_text(prefix_sub(member))
+    columns[width] = sub_text(prefix_sub(member))
   end
   if wants_stamp then
     local microseconds, counter = prefix_stamp(member)

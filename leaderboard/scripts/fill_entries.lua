@@ -4,7 +4,7 @@
 --
 -- KEYS[1] the board's base key, KEYS[2] the fresh entries
 -- ARGV[1] rules and size limit (not applied), ARGV[2] further rules as JSON, or ''
--- ARGV[3] rows in MessagePack: id, score, subscore, microseconds, counter, and a list of details'
+-- ARGV[3] rows in MessagePack: id, score, subscore or nil, microseconds, counter, and a list of details'
 --         names and values in turn
 -- Returns the number of rows
 -- include rules
@@ -40,8 +40,8 @@ local function given_values(details)
 end
 
 for _, row in ipairs(rows) do
-  local id, score, subscore, microseconds, counter, details = unpack(row)
-  local prefix = (with_sub and sub_bytes(subscore) or '')
+  local id, score, subscore, microseconds, counter, details = unpack(row, 1, 6)
+  local prefix = (with_sub and sub_bytes(subscore or NO_SUB) or '')
     .. (timed and stamp_bytes(microseconds, counter) or '')
   local text = number_text(score)
   if #details > 0 then call('HSET', user .. id, unpack(details)) end

@@ -3,7 +3,7 @@
 --
 -- KEYS[1] the board's base key, KEYS[2] its entries
 -- ARGV[1] rules and size limit (not applied), ARGV[2] further rules as JSON, or ''
--- ARGV[3...] rows of six values and their details: id, score, subscore, microseconds, counter,
+-- ARGV[3...] rows of six values and their details: id, score, subscore or '', microseconds, counter,
 --         number of details, and each detail's name and value
 -- Returns the number of rows
 -- include rules
@@ -21,7 +21,7 @@ while at <= #ARGV do
     if indexed and not hidden then unindex(2, id, old_prefix, old_score, values) end
     if stamped then call('ZREM', target, old_prefix .. id) end
   end
-  local prefix = (with_sub and sub_bytes(tonumber(ARGV[at + 2])) or '')
+  local prefix = (with_sub and sub_bytes(tonumber(ARGV[at + 2]) or NO_SUB) or '')
     .. (timed and stamp_bytes(tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])) or '')
   if count > 0 then
     call('HSET', base .. ':user:' .. id, unpack(ARGV, at + 6, at + 5 + 2 * count))

@@ -1,7 +1,7 @@
 -- Entries as objects, for answers that are passed on as they are; needs `rules`. What `columns` is
 -- for programs that read every value.
 --
--- Each row: rank, player, score as text, details and, if the board has one, subscore as text.
+-- Each row: rank, player, score as text, details and, if the board has one, subscore as text or null.
 local rows, row_count = {}, 0
 
 local function put_row(member, score, rank)
@@ -10,7 +10,7 @@ local function put_row(member, score, rank)
   for at = 1, #flat, 2 do details[flat[at]] = flat[at + 1] end
   row_count = row_count + 1
   rows[row_count] = {rank = rank, player = id, score = score, details = details,
-    subscore = with_sub and number_text(prefix_sub(member)) or nil}
+    subscore = with_sub and (sub_text(prefix_sub(member)) or cjson.null) or nil}
 end
 
 -- All since the last time; null for none, which as a table would be an object in JSON.

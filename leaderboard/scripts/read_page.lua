@@ -9,6 +9,7 @@
 -- include rules
 -- include ranks
 -- include columns
+-- include positions
 -- include runs
 local run = read_run(ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7])
 return run and cjson.encode(run)

@@ -11,6 +11,7 @@
 -- include rules
 -- include ranks
 -- include objects
+-- include positions
 -- include runs
 local sequence = call('GET', KEYS[1] .. ':seq') or '0'
 -- Sequences that changed nothing leave the board as it was before them; see telling.lua.

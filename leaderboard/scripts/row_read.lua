@@ -4,11 +4,11 @@
 --
 -- Takes  at, where the row begins; run and place, when many are read at once; pending, the scores
 --        that earlier rows would make, or nil
--- Leaves id, value, operator, count, first, given_sub, key, source, once; out, whether the player is
+-- Leaves id, value, operator, count, first, given_sub, key, source, gone, once; out, whether the player is
 --        hidden; found; previous and member, the text of the score and the member on the board;
 --        old, old_sub, score, subscore; user, details, covered, same, old_values
 local id, value = ARGV[at], tonumber(ARGV[at + 1])
-local operator, count, first, given_sub, key, source = read_row(at)
+local operator, count, first, given_sub, key, source, gone = read_row(at)
 -- include row_once
 local out = (run and run.hidden[place] or call('SISMEMBER', base .. ':hidden', id)) == 1
 local stands = false
@@ -37,7 +37,7 @@ local old_values = groups and group_values(id)
 -- include row_details
 local stored = found[2]
 local previous, member = false, id
-local old, old_sub, score, subscore = nil, 0, nil, nil
+local old, old_sub, score, subscore = nil, NO_SUB, nil, nil
 if stored then
   previous, member = string.sub(stored, prefix_length + 1), string.sub(stored, 1, prefix_length) .. id
   old = tonumber(previous)

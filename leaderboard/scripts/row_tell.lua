@@ -21,7 +21,7 @@ if text and member then
     rank = rank_of(KEYS[2], member, text)
   end
 end
-local second = with_sub and text and number_text(subscore)
+local second = with_sub and text and sub_text(subscore)
 if events or notices then
   local more = ''
   if with_sub then

@@ -2,7 +2,7 @@
 --
 -- Leaves sequence; moved, whether anything that a board shows has changed; text and member as they
 --        are now, member false for a hidden player; previous_rank; changed (0/1) on the board itself, entered anywhere; news, the changed
---        details by name, or false
+--        details by name, null for one that is gone, or false
 local sequence = false
 if run then
   if numbered then run.sequence = run.sequence + 1 end
@@ -18,8 +18,12 @@ if not same then
   if events then
     news = {}
     for detail = first, first + 2 * count - 1, 2 do news[ARGV[detail]] = ARGV[detail + 1] end
+    for detail = first + 2 * count, first + 2 * count + gone - 1 do
+      news[ARGV[detail]] = cjson.null
+    end
   end
-  call('HSET', user, unpack(ARGV, first, first + 2 * count - 1))
+  if count > 0 then call('HSET', user, unpack(ARGV, first, first + 2 * count - 1)) end
+  if gone > 0 then call('HDEL', user, unpack(ARGV, first + 2 * count, first + 2 * count + gone - 1)) end
   if groups then
     values = group_values(id)
     for group = 1, #groups do regrouped = regrouped or values[group] ~= old_values[group] end
@@ -33,7 +37,7 @@ for number = 2, last do
   end
   local new, new_sub = score, subscore
   if number > 2 and operator ~= DETAILS then
-    old, old_sub = stored and tonumber(old_text) or nil, 0
+    old, old_sub = stored and tonumber(old_text) or nil, NO_SUB
     if with_sub and stored then old_sub = prefix_sub(stored) end
     new, new_sub = decide(operator, value, given_sub, old, old_sub)
   end

@@ -7,8 +7,8 @@
 --   4 ranking   o ordinal, c competition, d dense
 --
 -- A member of a sorted set is the id alone on plain boards (ties by id, no subscore). Otherwise
--- it is a prefix of fixed length and the id: eight bytes of subscore if the board has one, then
--- seven bytes of microseconds and five of a counter if ties go by time. Redis orders equal scores
+-- it is a prefix of fixed length and the id: eight bytes of subscore if the board has one (a missing
+-- one is infinitely bad, and ranks last), then seven bytes of microseconds and five of a counter if ties go by time. Redis orders equal scores
 -- by these bytes. The hash <entries>:at holds each player's prefix and, after it, the score's text:
 -- one call finds both.
 --
@@ -22,6 +22,7 @@ local with_sub = sub_order ~= 110
 local stamped = timed or with_sub
 local sub_length = with_sub and 8 or 0
 local prefix_length = sub_length + (timed and 12 or 0)
+local NO_SUB = with_sub and (sub_order == 100 and -math.huge or math.huge) or 0
 local RANK = desc and 'ZREVRANK' or 'ZRANK'
 local RANGE = desc and 'ZREVRANGE' or 'ZRANGE'
 
@@ -57,7 +58,7 @@ local function from_sortable(bytes, first)
     255 - a, 255 - b, 255 - c, 255 - d, 255 - e, 255 - f, 255 - g, 255 - h)))
 end
 
-local sub_bytes, prefix_sub
+local sub_bytes, prefix_sub, sub_text
 if with_sub then
   -- The better subscore must sort on the side where the better score sorts.
   sub_bytes = function(subscore)
@@ -68,6 +69,11 @@ if with_sub then
     local number = from_sortable(prefix, 1)
     if sub_order ~= order then number = -number end
     return number == 0 and 0 or number
+  end
+
+  -- False for a missing one.
+  sub_text = function(subscore)
+    return subscore ~= NO_SUB and number_text(subscore)
   end
 end
 

@@ -31,7 +31,7 @@ end
 
 local function write(at)
   local id, text = ARGV[at], ARGV[at + 1]
-  local operator, count, first, _, key = read_row(at)
+  local operator, count, first, _, key, _, gone = read_row(at)
   -- include row_once
   local hidden = call('SISMEMBER', base .. ':hidden', id) == 1
   local target = hidden and entries .. ':aside' or entries
@@ -56,7 +56,10 @@ local function write(at)
 
   local previous_rank = old and not hidden and call(RANK, entries, id) + 1
   if changed then call('ZADD', target, text, id) end
-  if not same then call('HSET', user, unpack(ARGV, first, first + 2 * count - 1)) end
+  if not same then
+    if count > 0 then call('HSET', user, unpack(ARGV, first, first + 2 * count - 1)) end
+    if gone > 0 then call('HDEL', user, unpack(ARGV, first + 2 * count, first + 2 * count + gone - 1)) end
+  end
   local trimmed = limit > 0 and not old and not hidden and trim()
   local rank = previous_rank
   if changed then

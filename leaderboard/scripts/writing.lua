@@ -42,7 +42,7 @@ local function decide(operator, value, given_sub, old, old_sub)
     if precision and value % 1 ~= 0 then value = tonumber(string.format(precision, value)) end
     return value == 0 and 0 or value, given_sub or old_sub
   end
-  local subscore = given_sub or 0
+  local subscore = given_sub or NO_SUB
   if not old then return value, subscore end
   local better
   if value ~= old then

@@ -45,7 +45,7 @@ def play(board, count=120):
             float(chance.randint(0, 6)),
             operator=chance.choice(["set", "best", "sum", None]),
             subscore=float(chance.randint(0, 3)) if second and chance.random() < 0.7 else None,
-            details={"name": f"n{chance.randint(1, 9)}", "team": chance.choice("ab")},
+            details={"name": f"n{chance.randint(1, 9)}", "team": chance.choice(["a", "b", None])},
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 @dataclass
 class Place:
     score: float
-    subscore: float
+    subscore: float | None  # None ranks last
     stamp: int
 
 
@@ -36,6 +36,11 @@ class Model:
 
     # ---- order ----------------------------------------------------------------------------------
 
+    def worth(self, subscore):
+        if subscore is None:
+            return float("-inf")
+        return subscore if self.subscore == "desc" else -subscore
+
     def rows(self, number=0):
         """Ids in rank order."""
         places = self.sets[number]
@@ -43,7 +48,7 @@ class Model:
         def best_first(user_id):
             place = places[user_id]
             first = -place.score if self.order == "desc" else place.score
-            second = -place.subscore if self.subscore == "desc" else place.subscore
+            second = -self.worth(place.subscore)
             third = {"earliest": place.stamp, "latest": -place.stamp, "member": 0}[self.ties]
             return first, second, third
 
@@ -105,17 +110,16 @@ class Model:
     def decide(self, operator, value, subscore, old):
         if operator == "sum":
             score = (old.score if old else 0.0) + value
-            second = subscore if subscore is not None else (old.subscore if old else 0.0)
+            second = subscore if subscore is not None else (old.subscore if old else None)
         elif operator == "set":
             score = value
-            second = subscore if subscore is not None else (old.subscore if old else 0.0)
+            second = subscore if subscore is not None else (old.subscore if old else None)
         else:
-            score, second = value, subscore or 0.0
+            score, second = value, subscore
             if old:
                 sign = 1 if self.order == "desc" else -1
-                sub_sign = 1 if self.subscore == "desc" else -1
-                new_key = (sign * score, sub_sign * second)
-                if new_key <= (sign * old.score, sub_sign * old.subscore):
+                new_key = (sign * score, self.worth(second))
+                if new_key <= (sign * old.score, self.worth(old.subscore)):
                     score, second = old.score, old.subscore
         return score, second
 
@@ -152,8 +156,7 @@ class Model:
         targets = self.asides if hidden else self.sets
         before = targets[0].get(user_id)
         self.clock += 1
-        if details:
-            self.details.setdefault(user_id, {}).update(details)
+        self.merge(user_id, details)
         entered = []
         changed = False
         for number, places in enumerate(targets):
@@ -226,8 +229,16 @@ class Model:
     def update_details(self, user_id, details):
         if not self.stands(user_id):
             return None
-        self.details.setdefault(user_id, {}).update(details)
-        return dict(self.details[user_id])
+        self.merge(user_id, details)
+        return dict(self.details.get(user_id, {}))
+
+    def merge(self, user_id, details):
+        kept = self.details.get(user_id, {}) | (details or {})
+        texts = {
+            name: str(value).lower() if isinstance(value, bool) else value
+            for name, value in kept.items()
+        }
+        self.details[user_id] = {name: text for name, text in texts.items() if text is not None}
 
     def delete(self, user_id):
         was_there = user_id in self.sets[0] or user_id in self.asides[0]

@@ -22,7 +22,9 @@ SCORES = st.one_of(
 )
 SUBSCORES = st.sampled_from([None, 0.0, 1.0, -2.5, 1e9])
 DETAILS = st.dictionaries(
-    st.sampled_from(["team", "name", "country"]), st.sampled_from(["", "x", "xy", "ö"]), max_size=3
+    st.sampled_from(["team", "name", "country"]),
+    st.sampled_from(["", "x", "xy", "ö", None, True]),
+    max_size=3,
 )
 KEYS = st.sampled_from([None, None, None, "k1", "k2"])
 OPERATORS = st.sampled_from([None, "set", "best", "sum"])
@@ -261,6 +263,7 @@ class Boards(RuleBasedStateMachine):
                 assert board.get_group(name, value) == {
                     "entries": expected,
                     "size": len(expected),
+                    "next": None,
                 }
                 page = board.get_group(name, value, offset=1, count=2)
                 assert page["entries"] == expected[1:3]

@@ -7,6 +7,7 @@ import pytest
 from leaderboard import RedisLeaderboard
 from leaderboard.engine.errors import LeaderboardError, RowsRefusedError, SeasonMovedError
 from leaderboard.engine.values import Submission
+from tests.leaderboard.boards import ids
 from tests.servers import OWN_SERVER
 
 KEY = "leaderboard:{w}"
@@ -94,6 +95,25 @@ def test_a_subscore_ranks_before_time(client):
     ]
 
 
+@pytest.mark.parametrize("ranking", ["ordinal", "competition", "dense"])
+@pytest.mark.parametrize("subscore", ["asc", "desc"])
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_a_missing_subscore_ranks_last(client, order, subscore, ranking):
+    rules = {"order": order, "subscore": subscore, "ranking": ranking, "ties": "earliest"}
+    board = RedisLeaderboard(client, KEY, None, **rules)
+    for user_id, second in (("none", None), ("low", -1e300), ("high", 1e300), ("also none", None)):
+        board.submit(user_id, 10, subscore=second)
+    first, second = ("high", "low") if subscore == "desc" else ("low", "high")
+    assert ids(board.list_all()) == [first, second, "none", "also none"]
+    assert [one["subscore"] for one in board.list_all()[2:]] == [None, None]
+    last = {"ordinal": 4, "competition": 3, "dense": 3}[ranking]
+    assert board.get_rank("also none") == last
+    # Any subscore is better than none; none at all keeps the one that is there.
+    assert board.submit("none", 10, operator="best", subscore=0)["changed"] is True
+    assert board.submit("none", 10, operator="best")["changed"] is False
+    assert board.submit("none", 10, operator="set")["subscore"] == 0.0
+
+
 def test_the_same_idempotency_key_counts_once(client):
     board = RedisLeaderboard(client, KEY, None, operator="sum", ties="earliest")
     first = board.submit("player", 5, idempotency_key="a", metadata={"name": "Ada"})
@@ -154,6 +174,20 @@ def test_details_change_without_the_score(client):
     assert (result["rank"], result["score"], result["changed"]) == (1, 5.0, False)
     assert board.update_details("nobody", {"name": "N"}) is None
     assert board.get_user_metadata("nobody") == {}
+
+
+@pytest.mark.parametrize("ties", ["member", "earliest"])  # a plain board has a script of its own
+def test_none_removes_a_detail(client, ties):
+    board = RedisLeaderboard(client, KEY, None, ties=ties)
+    board.upsert_user("a", 5, {"name": "A", "team": "red", "pro": True})
+    result = board.upsert_user("a", 6, {"team": None, "level": 3})
+    assert result["metadata"] == {"name": "A", "pro": "true", "level": "3"}
+    gone = {"name": None, "pro": None, "level": None}
+    assert board.submit("a", 7, metadata=gone, idempotency_key="k")["metadata"] == {}
+    assert board.get_user_metadata("a") == {}
+    rows = [{"user_id": one, "score": 9, "metadata": {"name": None, "x": one}} for one in "ab"]
+    board.submit_many(rows)
+    assert [board.get_user_metadata(one) for one in "ab"] == [{"x": "a"}, {"x": "b"}]
 
 
 def test_details_have_a_limit_in_all(client):
