@@ -139,6 +139,8 @@ RATE_LIMITS = {
     # Guessing one account's password from many places, and many accounts' from one.
     "login_account": "100/hour by username, sliding log, closed on failure",
     "login_address": "30/minute and 300/hour by ip, sliding log, closed on failure",
+    # Guessing the password behind a session that is not one's own, from many places.
+    "password_check": "10/minute and 30/hour by user, sliding log, closed on failure",
     # One browser signs up a few people at most; a school joins from one address.
     "signup": "20/hour by ip+sessions_app.visitors.device, sliding log, closed on failure",
     "signup_address": "200/hour and 1000/day by ip, sliding log, closed on failure",

@@ -32,9 +32,7 @@ class CheckedNameMixin:
             raise ValidationError(_("This name is taken."))
         if names.mixes_alphabets(username):
             raise ValidationError(
-                _(
-                    "This name mixes letters of several alphabets, which look alike. Use one of them."
-                )
+                _("This name mixes letters of several alphabets. Use one alphabet.")
             )
         looks = NameLook.objects.filter(look__in=names.looks_of(username))
         if looks.exclude(user=account).exists():

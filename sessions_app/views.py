@@ -73,6 +73,7 @@ class SignUpView(auth_views.RedirectURLMixin, CreateView):  # type: ignore[type-
 
 @method_decorator(never_cache, name="dispatch")
 @limit("login_address", methods=["POST"])
+@limit("password_check", methods=["POST"])
 class PasswordChangeView(auth_views.PasswordChangeView):
     template_name = "accounts/password_change.html"
     success_url = reverse_lazy("devices")
@@ -127,6 +128,7 @@ class PasswordResetConfirmView(auth_views.PasswordResetConfirmView):
 
 @method_decorator([sensitive_post_parameters(), never_cache, login_required], name="dispatch")
 @limit("login_address", methods=["POST"])
+@limit("password_check", when=lambda request: bool(request.POST.get("current_password")))
 class AccountView(UpdateView):  # type: ignore[type-arg]
     form_class = AccountForm
     template_name = "accounts/account.html"
