@@ -76,11 +76,15 @@ def _gathered(pairs: list[tuple[int, int]]) -> defaultdict[int, set[Hashable]]:
     return found
 
 
+def is_known(user: User | AnonymousUser | None) -> bool:
+    return user is not None and user.is_authenticated
+
+
 def may_see(user: User | AnonymousUser | None, board: Board) -> bool:
     """Public and unlisted: everyone. Private: members, and staff who may view boards."""
     if board.visibility != Board.Visibility.PRIVATE:
         return True
-    if user is None or not user.is_authenticated:
+    if user is None or not is_known(user):
         return False
     return is_staff_with(user, "view_board") or board.members.filter(pk=user.pk).exists()
 

@@ -44,8 +44,11 @@ def listed_boards(user: User | AnonymousUser | None, page: str) -> ListedBoards:
 def get_board(slug: str, user: User | AnonymousUser | None = None) -> Board:
     """The board at this address, with the name of its running season. `Board.DoesNotExist` also
     when it may not be seen: a private board and none at all look the same from outside."""
-    board = _with_season(Board.objects.at(slug)).get()
-    if not access.may_see(user, board):
+    board = _with_season(Board.objects.at(slug)).first()
+    if board is None:
+        # Whether it is anybody is asked as for a private board: the page's headers tell.
+        access.is_known(user)
+    if board is None or not access.may_see(user, board):
         raise Board.DoesNotExist(f"No board {slug!r}.")
     return board
 
