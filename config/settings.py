@@ -131,6 +131,9 @@ WORK_IN_BACKGROUND = True
 # X-Forwarded-For by this number. 0: the connection's own address.
 TRUSTED_PROXIES = environment.whole_number("TRUSTED_PROXIES", 0)
 
+# Opens /metrics to whoever sends it as a bearer token. This machine needs none.
+METRICS_TOKEN = environment.text("METRICS_TOKEN")
+
 # Limits in plain words, see docs/rate-limits.md; the admin can change each at run time. Generous
 # enough that several people behind one address do not meet them in normal use.
 RATE_LIMITS = {

@@ -13,7 +13,6 @@ urlpatterns = [
     path("favicon.ico", views.favicon, name="favicon"),
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),
-    path("metrics", views.metrics, name="metrics"),
     path("api/v1/", api.urls),
     path("look/theme/", look.set_theme, name="theme"),
     path("look/language/", look.set_language, name="language"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -14,10 +13,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
-from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
 
-from config import measures
 from config.outages import OUTAGES, explained
 from config.problems import problem_response, wants_problem
 from config.redis import get_redis
@@ -147,14 +143,3 @@ def _timed(ask: Callable[[], Any]) -> dict[str, Any]:
         # The kind of error only: its text may hold addresses and names.
         return {"status": "failed", "reason": type(error).__name__}
     return {"status": "ok", "ms": round((time.perf_counter() - start) * 1000, 2)}
-
-
-@require_safe
-def metrics(request: HttpRequest) -> HttpResponse:
-    """Prometheus text. With several processes, the sum over all of them."""
-    measures.take_all()
-    registry = REGISTRY
-    if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
-        registry = CollectorRegistry()
-        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)

@@ -11,7 +11,7 @@ from leaderboard.consumer import STREAM_BOUND, lags
 from leaderboard.models import Board
 from sessions_app import presence
 from sessions_app.calls import Batch, Command, Steps, perform
-from sessions_app.ops import Fact, Section, Table
+from sessions_app.ops import BOARDS, Fact, Section, Table
 
 # Bounds on what one look may ask of Redis.
 MOST_BOARDS = 200
@@ -54,6 +54,7 @@ def boards() -> Section:
             "a player is usual. A board that only grows wants a size limit or shorter seasons."
         ),
         _("There is no board yet."),
+        BOARDS,
     )
     return Section(_("Boards"), 30, _facts(waiting, dead), [table])
 

@@ -4,9 +4,10 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from sessions_app import views
-from sessions_app.ops.views import operations
+from sessions_app.ops.views import metrics, operations
 
 urlpatterns = [
+    path("metrics", metrics, name="metrics"),
     path("admin/login/", views.admin_login),
     path("admin/password_change/", RedirectView.as_view(pattern_name="password_change")),
     path("accounts/", views.AccountView.as_view(), name="account"),

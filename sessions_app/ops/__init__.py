@@ -11,36 +11,42 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 KEPT = 5.0  # seconds
+BOARDS = "leaderboard.view_board"  # the permission to see what names a board
 
 logger = logging.getLogger("rostrum.ops")
 
 
 @dataclass(frozen=True)
 class Fact:
-    """One figure. `warning` says that somebody should act; `meaning` what is good and what not."""
+    """One figure. `warning` says that somebody should act; `meaning` what is good and what not.
+    With a `permission`, it is for those who have it."""
 
     name: str
     value: str
     meaning: str
     warning: bool = False
+    permission: str = ""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows with a sentence on how to read them; `empty` is said when there are none."""
+    """Rows with a sentence on how to read them; `empty` is said when there are none. With a
+    `permission`, they are for those who have it."""
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[object]]
     meaning: str
     empty: str
+    permission: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,15 @@ class Section:
     @property
     def warnings(self) -> list[Fact]:
         return [fact for fact in self.facts if fact.warning]
+
+    def shown_to(self, user: Any) -> Section:
+        """What this person may see of it."""
+
+        def may_see(part: Fact | Table) -> bool:
+            return not part.permission or user.has_perm(part.permission)
+
+        facts = [fact for fact in self.facts if may_see(fact)]
+        return replace(self, facts=facts, tables=[one for one in self.tables if may_see(one)])
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from redis.exceptions import ResponseError
 
 from config import scripts
 from config.redis import get_redis
-from sessions_app.ops import Fact, Section, Table
+from sessions_app.ops import BOARDS, Fact, Section, Table
 
 INFO_PARTS = ("server", "memory", "clients", "stats", "persistence", "replication")
 SLOW_ENTRIES = 10
@@ -54,6 +54,7 @@ def redis_servers() -> Section:
             "minute mean that something asks for too much at once."
         ),
         _("Nothing has been slow since the start."),
+        BOARDS,  # keys have their names
     )
     return Section("Redis", 10, facts, [table])
 

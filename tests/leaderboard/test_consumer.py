@@ -158,7 +158,7 @@ def test_a_stream_beyond_its_bound_is_warned_about_and_kept(board, monkeypatch, 
 def test_the_lag_is_measured_while_no_worker_runs(board, client):
     submit(board, "ada", 1)
     submit(board, "bob", 2)
-    line = 'rostrum_score_log_lag{board="cup"}'
+    line = f'rostrum_score_log_lag{{board="{board.pk}"}}'
     assert f"{line} 2.0" in client.get("/metrics").text
     store_all()
     assert f"{line} 0.0" in client.get("/metrics").text

@@ -52,7 +52,7 @@ PAGES = {
     "favicon.ico": ("GET", 200, 200, None),
     "healthz": ("GET", 200, 200, None),
     "readyz": ("GET", 200, 200, None),  # figures for machines: the proxy keeps them inside
-    "metrics": ("GET", 200, 200, None),
+    "metrics": ("GET", 200, 200, None),  # the test's client is on this machine
 }
 # The API knows keys, never cookies: a signed-in user is a stranger there.
 API = {

@@ -5,7 +5,7 @@ import datetime
 import threading
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.utils import timezone
 from redis.exceptions import ResponseError
 
@@ -19,7 +19,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def staff(client):
-    client.force_login(User.objects.create_user("root", is_staff=True))
+    user = User.objects.create_user("root", is_staff=True)
+    user.user_permissions.add(Permission.objects.get(codename="view_board"))
+    client.force_login(user)
     return client
 
 
