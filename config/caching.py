@@ -12,11 +12,17 @@ from typing import Any
 
 from django.core.cache import cache
 
+from config.redis import OUTAGE_ERRORS
+
 # Longer than any computation behind it; a filler that died blocks the others no longer than this.
 FILL_TIMEOUT = 10
 LOOK_AGAIN = 0.02
+# While the cache is away, each process keeps what it computed for so long, and so many of them.
+AWAY_TTL = 5.0
+MOST_AWAY = 200
 
 _MISSING = object()
+_away: dict[str, tuple[float, Any]] = {}
 
 
 def fill_key(key: str) -> str:
@@ -51,3 +57,25 @@ def cached(key: str, ttl: int, compute: Callable[[], Any]) -> Any:
         # computation and nothing else.
         cache.delete(fill_key(key))
     return value
+
+
+def cached_or_computed(
+    name: str, key: Callable[[], str], ttl: int, compute: Callable[[], Any]
+) -> Any:
+    """As `cached`, for what must be shown while the cache is away too. `key` may ask the cache;
+    `name` names the same entry without it."""
+    try:
+        return cached(key(), ttl, compute)
+    except OUTAGE_ERRORS:
+        until, value = _away.get(name, (0.0, None))
+        if time.monotonic() >= until:
+            value = compute()
+            while len(_away) >= MOST_AWAY:
+                _away.pop(next(iter(_away)), None)
+            _away[name] = (time.monotonic() + AWAY_TTL, value)
+        return value
+
+
+def forget_away() -> None:
+    """As a process that has just started."""
+    _away.clear()

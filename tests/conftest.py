@@ -56,7 +56,7 @@ def redis_server() -> Any:
 
 @pytest.fixture(autouse=True)
 def _empty_redis() -> None:
-    from config import sql
+    from config import caching, sql
     from ratelimit import guard
     from sessions_app import flags, ops, visits
 
@@ -67,6 +67,7 @@ def _empty_redis() -> None:
     # What a process remembers of Redis goes with it.
     flags.forget()
     sql.forget()
+    caching.forget_away()
     visits.discard()
     ops.forget()
     guard.shield.clear()

@@ -1,4 +1,5 @@
-"""Past seasons: SQL only, behind the cache. Redis holds nothing of a season that is archived.
+"""Past seasons: SQL only, behind the cache and without it. Redis holds nothing of a season that is
+archived, and its absence hides none.
 
 `access.unnamed_on` says who is not named here.
 """
@@ -14,7 +15,8 @@ from typing import Any
 from django.core.cache import cache
 from django.db.models import Max, Q, QuerySet
 
-from config.caching import cached
+from config.caching import cached_or_computed
+from config.redis import OUTAGE_ERRORS
 from leaderboard import access
 from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
 from leaderboard.models.player import ANONYMOUS
@@ -43,8 +45,11 @@ class SeasonPage:
 
 def season_list(board: Board) -> list[dict[str, Any]]:
     """Archived seasons, newest first, each with its podium."""
-    result: list[dict[str, Any]] = cached(
-        _list_key(board.pk), LIST_TTL, lambda: _load_seasons(board)
+    result: list[dict[str, Any]] = cached_or_computed(
+        f"seasons:{board.pk}",
+        lambda: _list_key(board.pk),
+        LIST_TTL,
+        lambda: _load_seasons(board),
     )
     return [season | _times(season) for season in result]
 
@@ -60,8 +65,16 @@ def forget_names() -> None:
     cache.set(_VERSION_KEY, time.time_ns(), None)
 
 
-def names_version() -> int:
-    """Another number after each change of who is named: part of every validator."""
+def names_version() -> int | None:
+    """Another number after each change of who is named: part of every validator. None while the
+    cache is away."""
+    try:
+        return _names_version()
+    except OUTAGE_ERRORS:
+        return None
+
+
+def _names_version() -> int:
     return cache.get(_VERSION_KEY) or 0
 
 
@@ -70,7 +83,7 @@ def _list_version_key(board_id: int) -> str:
 
 
 def _list_key(board_id: int) -> str:
-    return f"seasons:{board_id}:{names_version()}:{cache.get(_list_version_key(board_id)) or 0}"
+    return f"seasons:{board_id}:{_names_version()}:{cache.get(_list_version_key(board_id)) or 0}"
 
 
 def _times(season: dict[str, Any]) -> dict[str, Any]:
@@ -124,9 +137,13 @@ def season_page(
     )
     search = search.strip()[:MAX_SEARCH]
     page = min(max(1, page), _pages(season.entries, per_page))
-    key = f"season:{season.pk}:{names_version()}:{page}:{per_page}:{search.encode().hex()}"
-    ttl = SEARCH_TTL if search else PAGE_TTL
-    found = cached(key, ttl, lambda: _load_page(season, page, per_page, search))
+    place = f"{page}:{per_page}:{search.encode().hex()}"
+    found = cached_or_computed(
+        f"season:{season.pk}:{place}",
+        lambda: f"season:{season.pk}:{_names_version()}:{place}",
+        SEARCH_TTL if search else PAGE_TTL,
+        lambda: _load_page(season, page, per_page, search),
+    )
     return SeasonPage(season=season, **found)
 
 

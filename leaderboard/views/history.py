@@ -17,12 +17,14 @@ from leaderboard.models import Board, Season
 from leaderboard.presentation import Line
 from leaderboard.views.board import find_board, searches
 from ratelimit.decorators import limit
+from sessions_app.outages import readable_without_session
 
 LONGEST_SEARCH = 100
 SEASONS_PER_PAGE = 50
 
 
 @require_safe
+@readable_without_session
 def seasons(request: HttpRequest, slug: str) -> HttpResponse:
     board = find_board(request, slug)
     past = selectors.season_list(board)
@@ -41,6 +43,7 @@ def seasons(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
+@readable_without_session
 @limit("search", when=searches)
 @limit("export", when=lambda request: request.GET.get("format") == "csv")
 def season(request: HttpRequest, slug: str, number: int) -> HttpResponseBase:

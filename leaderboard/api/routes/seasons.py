@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 from pydantic import Field
 
+from config.times import utc_text
 from leaderboard import selectors, services
 from leaderboard.api import queries, schemas
 from leaderboard.api.errors import ApiError
@@ -29,6 +30,13 @@ def _standing(row: dict[str, Any]) -> dict[str, Any]:
     return entry
 
 
+def _check_etag(request: HttpRequest, *parts: Any) -> None:
+    """Without the cache nobody knows whether the names are still the same: no validator then."""
+    version = names_version()
+    if version is not None:
+        check_etag(request, version, *parts)
+
+
 @router.get(
     "/boards/{slug}/seasons",
     operation_id="listSeasons",
@@ -41,7 +49,7 @@ def list_seasons(request: HttpRequest, slug: str) -> dict[str, Any]:
     board = board_for(request, slug)
     seasons = selectors.season_list(board)
     newest = seasons[0]["number"] if seasons else 0
-    check_etag(request, "seasons", names_version(), newest, len(seasons))
+    _check_etag(request, "seasons", newest, len(seasons))
     return {
         "board": board.slug,
         "seasons": [
@@ -63,7 +71,8 @@ def season_standings(
     number: Annotated[int, Field(ge=1, le=2**31 - 1)],
     query: Query[queries.StandingsQuery],
 ) -> dict[str, Any]:
-    """They never change any more. A page beyond the end is the last one."""
+    """They never change any more. `next` is the number of the page that follows; a page beyond the
+    end is empty."""
     board = board_for(request, slug)
     try:
         found = selectors.season_page(board, number, page=query.page, per_page=query.limit)
@@ -71,15 +80,16 @@ def season_standings(
         raise ApiError(404, "unknown_season", "There is no such past season.") from None
     closed = found.season.closed_at
     closed_at = closed.timestamp() if closed else 0
-    check_etag(request, "season", names_version(), number, closed_at, found.total)
+    _check_etag(request, "season", number, closed_at, found.total)
     return {
         "board": board.slug,
         "season": number,
         "name": found.season.name,
-        "page": found.page,
+        "page": query.page,
         "pages": found.pages,
         "total": found.total,
-        "entries": [_standing(row) for row in found.rows],
+        "entries": [_standing(row) for row in found.rows] if query.page == found.page else [],
+        "next": query.page + 1 if query.page < found.pages else None,
     }
 
 
@@ -106,7 +116,7 @@ def close_season(
             "number": season.number,
             "name": season.name,
             "state": season.state,
-            "closed_at": season.closed_at,
+            "closed_at": season.closed_at and utc_text(season.closed_at),
             "entries": season.entries,
         }
     )

@@ -1,0 +1,40 @@
+"""Pages that need no Redis, for readers whose session is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import cast
+
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.cache import add_never_cache_headers
+
+from config.redis import OUTAGE_ERRORS
+from sessions_app.backend import SessionStore
+
+
+def readable_without_session(
+    view: Callable[..., HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
+    """While Redis is away the reader is nobody: signed out for this page, and the cookie stays.
+
+    Only for views that are read. What a stranger may not see is an outage then and not 404: the
+    reader might be somebody who may.
+    """
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+        try:
+            bool(request.user.is_authenticated)  # asks for the session
+        except OUTAGE_ERRORS as outage:
+            cast("SessionStore", request.session).set_aside()
+            try:
+                response = view(request, *args, **kwargs)
+            except Http404:
+                raise outage from None
+            add_never_cache_headers(response)
+            return response
+        return view(request, *args, **kwargs)
+
+    return wrapped
