@@ -16,11 +16,13 @@ from django.conf import settings
 
 from config.redis import get_async_redis, get_redis
 from leaderboard import keys
+from leaderboard.countries import checked_country
 from leaderboard.models import Board, Player
 from leaderboard.models.player import ANONYMOUS
 
 # The detail that holds the alias. Details from outside cannot set it.
 ALIAS = "~alias"
+COUNTRY = "country"
 PREFIX = "anonymous-"
 MASKED = {"name": ANONYMOUS}
 
@@ -52,10 +54,16 @@ def row_details(board: Board, player: Player) -> dict[str, str]:
 
 
 def from_outside(details: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Details as somebody gave them, without the one that is ours."""
-    if not details or ALIAS not in details:
+    """Details as somebody gave them, without the one that is ours, and with a country that is one:
+    `LeaderboardError` otherwise."""
+    if not details:
         return details
-    return {name: value for name, value in details.items() if name != ALIAS}
+    given = details.get(COUNTRY)
+    country = None if given is None else checked_country(given)
+    if country == given and ALIAS not in details:
+        return details
+    kept = {name: value for name, value in details.items() if name != ALIAS}
+    return kept if given is None else kept | {COUNTRY: country}
 
 
 def masked(entry: Entry, *, with_id: bool = False) -> Entry:

@@ -1,4 +1,5 @@
-"""Standings as CSV, JSON or NDJSON. `score_files` reads the same formats."""
+"""Standings as CSV, JSON or NDJSON. `score_files` reads the same formats, and so does the API: each
+row is a submission too."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from leaderboard.selectors.history import masked_players, season_standings
 FORMATS = ("csv", "json", "ndjson")
 # Details that have a column of their own in CSV; all others share one.
 COLUMNS = ("name", "country", "team", "avatar")
-CSV_FIELDS = ("rank", "player_id", "score", "subscore", *COLUMNS, "details")
+CSV_FIELDS = ("rank", "player", "score", "subscore", *COLUMNS, "details")
 
 
 def live_rows(board: Board, season: int) -> Generator[dict[str, Any]]:
@@ -27,7 +28,7 @@ def live_rows(board: Board, season: int) -> Generator[dict[str, Any]]:
         entry = aliases.masked(found, with_id=True)
         yield {
             "rank": entry["rank"],
-            "player_id": entry["user_id"],
+            "player": entry["user_id"],
             "score": _number(entry["score"]),
             "subscore": _number(entry.get("subscore")),
             "details": entry["metadata"],
@@ -38,7 +39,7 @@ def archived_rows(season: Season) -> Generator[dict[str, Any]]:
     for standing in season_standings(season).iterator(chunk_size=2000):
         yield {
             "rank": standing.rank,
-            "player_id": standing.player_id,
+            "player": standing.player_id,
             "score": _number(standing.score),
             "subscore": _number(standing.subscore),
             "details": standing.details,
@@ -49,8 +50,8 @@ def public_rows(season: Season) -> Iterator[dict[str, Any]]:
     """For everyone: without the names of players who do not want to be named."""
     masked = masked_players(season)
     for row in archived_rows(season):
-        if row["player_id"] in masked:
-            row |= {"player_id": "", "details": {"name": gettext("Anonymous")}}
+        if row["player"] in masked:
+            row |= {"player": "", "details": {"name": gettext("Anonymous")}}
         yield row
 
 
@@ -78,7 +79,7 @@ def _written_csv(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
         shown = [_harmless(details.pop(name, "")) for name in COLUMNS]
         rest = json.dumps(details, ensure_ascii=False) if details else ""
         writer.writerow(
-            [row["rank"], _harmless(row["player_id"]), row["score"], row["subscore"], *shown, rest]
+            [row["rank"], _harmless(row["player"]), row["score"], row["subscore"], *shown, rest]
         )
         if count % 500 == 0:
             yield _taken(buffer)

@@ -10,13 +10,14 @@ import codecs
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from django.core.exceptions import ValidationError
 
+from leaderboard import aliases
 from leaderboard.engine import LeaderboardError, Submission
 from leaderboard.engine.rules import OPERATORS
 from leaderboard.engine.values import checked_number, checked_printable_id, flat_details
@@ -229,13 +230,13 @@ def _player_id(row: dict[str, Any]) -> str:
     return checked_printable_id(given)
 
 
-def _person(player_id: str, details: dict[str, str]) -> Player:
+def _person(player_id: str, details: Mapping[str, Any]) -> Player:
     player = Player(
         pk=player_id,
-        display_name=details.get("name", ""),
-        country=details.get("country", "").upper(),
-        team=details.get("team", ""),
-        avatar=details.get("avatar", ""),
+        display_name=details.get("name") or "",
+        country=details.get("country") or "",
+        team=details.get("team") or "",
+        avatar=details.get("avatar") or "",
     )
     player.clean_fields()
     return player
@@ -269,7 +270,7 @@ def _subscore(given: Any, board: Board) -> float | None:
     return checked_number(given, "subscore")
 
 
-def _details(row: dict[str, Any]) -> dict[str, str]:
+def _details(row: dict[str, Any]) -> Mapping[str, Any]:
     given = row.get("details") or {}
     if isinstance(given, str):
         try:
@@ -279,4 +280,4 @@ def _details(row: dict[str, Any]) -> dict[str, str]:
     if not isinstance(given, dict):
         raise ValueError("details is not a JSON object")
     own = {name: str(row[name]) for name in COLUMNS if row.get(name)}
-    return own | {str(name): str(value) for name, value in given.items()}
+    return aliases.from_outside(own | given) or {}

@@ -13,6 +13,7 @@ from django.utils import translation
 from django.utils.translation import gettext
 
 from config.sql import ask_sql
+from config.times import utc_text
 from leaderboard import aliases, presentation
 from leaderboard.access import Rights
 from leaderboard.live.feed import Watch
@@ -75,7 +76,7 @@ class BoardSource:
         }
         return msgspec.json.encode(
             {
-                "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "at": utc_text(datetime.now(UTC)),
                 "season": after.season or None,
                 "state": after.state,
                 "size": self.size(after.size),

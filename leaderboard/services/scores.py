@@ -23,6 +23,7 @@ from leaderboard.engine import (
     AsyncRedisLeaderboard,
     LeaderboardError,
     RedisLeaderboard,
+    RowsRefusedError,
     SeasonMovedError,
     Submission,
 )
@@ -211,6 +212,7 @@ class _Batch:
         self.need = ""
         self._moves = 0
         self._give_up = 0.0
+        refused: dict[int, LeaderboardError] = {}
         for number, row in enumerate(rows):
             mark = marked.get(row.user_id) if marked else None
             if mark == marks.BANNED:
@@ -222,10 +224,17 @@ class _Batch:
             if mark == marks.ANONYMOUS:
                 masked = aliases.anonymous_details(board, row.user_id)
                 row = msgspec.structs.replace(row, metadata=masked)
-            elif row.metadata and aliases.ALIAS in row.metadata:
-                given = aliases.from_outside(row.metadata)
-                row = msgspec.structs.replace(row, metadata=given)
+            elif row.metadata:
+                try:
+                    given = aliases.from_outside(row.metadata)
+                except LeaderboardError as error:
+                    refused[number] = self.results[number] = error
+                    continue
+                if given is not row.metadata:
+                    row = msgspec.structs.replace(row, metadata=given)
             self.waiting.append((number, row))
+        if refused and all_or_nothing:
+            raise RowsRefusedError(refused)
 
     def submissions(self) -> list[Submission]:
         return [row for _, row in self.waiting]

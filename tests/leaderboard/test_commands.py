@@ -96,7 +96,7 @@ def test_a_rebuild_checks_and_mends(board):
 
 def test_csv_names_every_column_and_runs_nothing_in_a_spreadsheet(board):
     rows = list(csv.DictReader(io.StringIO(run("export", "cup"))))
-    assert [(row["rank"], row["player_id"], row["score"]) for row in rows] == [
+    assert [(row["rank"], row["player"], row["score"]) for row in rows] == [
         ("1", "ada", "30"),
         ("2", "bob", "20"),
         ("2", "cy", "20"),

@@ -1,0 +1,30 @@
+"""Countries as details name them: by the codes of ISO 3166-1, two letters each."""
+
+from __future__ import annotations
+
+from leaderboard.engine import LeaderboardError
+
+# XK, for Kosovo, is set aside for users by the standard and used by everybody.
+_CODES = """
+    AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS
+    BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE
+    EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM
+    HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC
+    LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA
+    NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW
+    SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO
+    TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW
+"""
+CODES = frozenset(_CODES.split())
+
+
+def checked_country(value: object) -> str:
+    """The code in capitals, or '' for no country; `LeaderboardError` for anything else."""
+    code = value.upper() if isinstance(value, str) else "?"
+    if code and code not in CODES:
+        raise LeaderboardError(
+            "The country must be a code of two letters by ISO 3166-1, such as GB.",
+            code="invalid_value",
+            field="metadata.country",
+        )
+    return code
