@@ -31,13 +31,16 @@ def decode(decoder: msgspec.json.Decoder[T], body: bytes, prefix: str = "") -> T
     except msgspec.ValidationError as error:
         raise _invalid(str(error), prefix) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise malformed(str(error)) from None
+        raise malformed(str(error), prefix) from None
     except RecursionError:
-        raise malformed("it is nested too deeply") from None
+        raise malformed("it is nested too deeply", prefix) from None
 
 
-def malformed(reason: str) -> ApiError:
-    return ApiError(400, "malformed_json", f"The body is not JSON: {reason}.")
+def malformed(reason: str, prefix: str = "") -> ApiError:
+    what = "row" if prefix else "body"
+    return ApiError(
+        400, "malformed_json", f"The {what} is not JSON: {reason}.", field=prefix or None
+    )
 
 
 def _invalid(message: str, prefix: str) -> ApiError:

@@ -3,13 +3,12 @@ them."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from ninja import Schema
 from pydantic import Field
 
-from leaderboard.api.schemas import ENTRY, BoardState, Entry, example
+from leaderboard.api.schemas import ENTRY, BoardState, Entry, Moment, example
 
 
 class LiveRow(Entry):
@@ -18,7 +17,7 @@ class LiveRow(Entry):
 
 
 class LiveStandings(Schema):
-    at: datetime
+    at: Moment
     season: int | None
     state: BoardState
     size: int = Field(description="The number of entries.")

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 from ninja import Schema
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
+from leaderboard.api import cursors
+
 MOST_ENTRIES = 1000
 MOST_AMONG = 1000
 MOST_AROUND = 101
@@ -62,7 +64,7 @@ class LiveQuery(NoQuery):
 class PageQuery(ViewQuery):
     offset: int = Field(default=0, ge=0, le=LAST_OFFSET, description="Entries to skip.")
     limit: int = Field(default=100, ge=1, le=MOST_ENTRIES)
-    cursor: Annotated[str, Field(max_length=40)] | None = Field(
+    cursor: Annotated[str, Field(max_length=cursors.LONGEST)] | None = Field(
         default=None, description="`next` of the page before; replaces `offset`."
     )
 
@@ -82,7 +84,7 @@ class RangeQuery(ViewQuery):
     high: float | None = Field(default=None, allow_inf_nan=False)
     offset: int = Field(default=0, ge=0, le=LAST_OFFSET)
     limit: int = Field(default=100, ge=1, le=MOST_ENTRIES)
-    cursor: Annotated[str, Field(max_length=40)] | None = None
+    cursor: Annotated[str, Field(max_length=cursors.LONGEST)] | None = None
 
 
 class DistributionQuery(ViewQuery):
@@ -139,7 +141,9 @@ class DetailsIn(Schema):
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"example": {"details": {"name": "Ada L."}}}
     )
-    details: dict[str, str | int | float | bool] = Field(min_length=1, max_length=32)
+    details: dict[str, str | int | float | bool | None] = Field(
+        min_length=1, description="As of a score; null removes a detail."
+    )
 
 
 class CloseIn(Schema):

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, PlainSerializer, WithJsonSchema
 from typing_extensions import TypeAliasType
 
+from config.times import utc_text
 from leaderboard.api import queries
 from leaderboard.api.problems import RowError
 from leaderboard.models import Board
 
 Details = dict[str, str]
+# In every answer alike; Ninja's own form has milliseconds, or none.
+Moment = Annotated[
+    datetime,
+    PlainSerializer(utc_text, return_type=str),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
 # Named types are components of the OpenAPI document, so that clients have one type for each.
 Window = TypeAliasType("Window", queries.Window)
 SeasonState = TypeAliasType("SeasonState", Literal["planned", "open", "closing", "closed"])
@@ -37,7 +44,20 @@ class Entry(Schema):
     rank: int
     player: str
     score: float
-    subscore: float | None = Field(default=None, description="Only on boards that keep one.")
+    subscore: float | None = Field(
+        default=None, description="Only on boards that keep one; null for a player without one."
+    )
+    details: Details
+
+
+class PlayerEntry(Schema):
+    """`rank` is null for a player who is hidden, `score` too for one who has none this season."""
+
+    model_config = example(**ENTRY)
+    rank: int | None
+    player: str
+    score: float | None
+    subscore: float | None = None
     details: Details
 
 
@@ -178,6 +198,7 @@ class Bulk(Schema):
                     "code": "missing_field",
                     "detail": "This field is missing.",
                     "field": "1.score",
+                    "row": 1,
                 }
             },
         ],
@@ -189,9 +210,14 @@ class Bulk(Schema):
 
 class HistoryEvent(Schema):
     model_config = example(
-        at="2026-11-16T12:00:00Z", season=3, value=120.0, operator="sum", score=9120.0, rank=1
+        at="2026-11-16T12:00:00.000000Z",
+        season=3,
+        value=120.0,
+        operator="sum",
+        score=9120.0,
+        rank=1,
     )
-    at: datetime
+    at: Moment
     season: int
     value: float | None
     operator: Board.Operator
@@ -205,7 +231,7 @@ class History(Schema):
         player="ada",
         events=[
             {
-                "at": "2026-11-16T12:00:00Z",
+                "at": "2026-11-16T12:00:00.000000Z",
                 "season": 3,
                 "value": 120.0,
                 "operator": "sum",
@@ -225,8 +251,8 @@ class History(Schema):
 class SeasonNow(Schema):
     number: int
     state: BoardState
-    opens: datetime | None
-    closes: datetime | None
+    opens: Moment | None
+    closes: Moment | None
 
 
 BOARD = {
@@ -279,7 +305,7 @@ class BoardNow(BoardOut):
         season={
             "number": 3,
             "state": "open",
-            "opens": "2026-11-01T00:00:00Z",
+            "opens": "2026-11-01T00:00:00.000000Z",
             "closes": None,
         },
         size=1200,
@@ -300,8 +326,8 @@ class BoardList(Schema):
 SEASON = {
     "number": 2,
     "name": "October 2026",
-    "opens": "2026-10-01T00:00:00Z",
-    "closed_at": "2026-11-01T00:00:00Z",
+    "opens": "2026-10-01T00:00:00.000000Z",
+    "closed_at": "2026-11-01T00:00:00.000000Z",
     "entries": 840,
     "podium": [ENTRY],
 }
@@ -311,8 +337,8 @@ class PastSeason(Schema):
     model_config = example(**SEASON)
     number: int
     name: str
-    opens: datetime
-    closed_at: datetime | None
+    opens: Moment
+    closed_at: Moment | None
     entries: int
     podium: list[Entry]
 
@@ -332,6 +358,7 @@ class Standings(Schema):
         pages=9,
         total=840,
         entries=[ENTRY],
+        next=2,
     )
     board: str
     season: int
@@ -340,6 +367,7 @@ class Standings(Schema):
     pages: int
     total: int
     entries: list[Entry]
+    next: int | None = Field(description="The number of the next page; null on the last.")
 
 
 class SeasonOut(Schema):
@@ -347,13 +375,13 @@ class SeasonOut(Schema):
         number=3,
         name="November 2026",
         state="closed",
-        closed_at="2026-11-16T12:00:00Z",
+        closed_at="2026-11-16T12:00:00.000000Z",
         entries=900,
     )
     number: int
     name: str
     state: SeasonState
-    closed_at: datetime | None
+    closed_at: Moment | None
     entries: int
 
 
@@ -378,11 +406,11 @@ class Done(Schema):
 
 
 class LocationOut(Schema):
-    model_config = example(player="ada", lat=52.52, lon=13.4, expires="2026-12-16T12:00:00Z")
+    model_config = example(player="ada", lat=52.52, lon=13.4, expires="2026-12-16T12:00:00.000000Z")
     player: str
     lat: float
     lon: float
-    expires: datetime
+    expires: Moment
 
 
 class NearbyEntry(Entry):

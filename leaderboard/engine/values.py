@@ -145,7 +145,7 @@ def flat_details(metadata: Details | None, groups: tuple[str, ...] = ()) -> list
 
 
 class PackedDetails(NamedTuple):
-    """Details as rows.lua reads them: their number, then names and values in turn, all text, and the
+    """Details as rows.lua reads them: their number, names and values in turn, all text, and the
     names of those that are None, which removes a detail."""
 
     number: str

@@ -17,7 +17,7 @@ MOST_ROWS = 10_000
 LARGEST_ROW = 64 * 1024  # an id and details at their longest, every character escaped
 MOST_VALUES = MOST_ROWS * 40  # each row with all its fields and details
 
-Value = str | int | float | bool
+Value = str | int | float | bool | None
 
 
 class ScoreIn(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -38,12 +38,22 @@ class ScoreIn(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = UNSET
     subscore: Annotated[
         float | UnsetType | None,
-        Meta(description="Decides between equal scores, on boards that keep one."),
+        Meta(
+            description="Decides between equal scores, on boards that keep one. A player without "
+            "one ranks behind those who have it."
+        ),
     ] = UNSET
     details: Annotated[
         dict[str, Value] | UnsetType | None,
-        Meta(description="Name, country, team, avatar or whatever you show; up to 32."),
+        Meta(
+            description="Name, country (an ISO 3166-1 code such as GB), team, avatar or whatever "
+            "you show; up to 32. All are kept as text; null removes one."
+        ),
     ] = UNSET
+
+    rank: Annotated[int | UnsetType | None, Meta(description="Ignored: exported rows have it.")] = (
+        UNSET
+    )
 
     def names(self) -> int:
         """How many names the JSON had, those of the details included."""
@@ -54,6 +64,8 @@ class ScoreIn(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             count += 1
         if self.details is not UNSET:
             count += 1 + len(self.details or ())
+        if self.rank is not UNSET:
+            count += 1
         return count
 
     def submission(self, idempotency_key: str | None, source: str) -> Submission:
@@ -131,7 +143,9 @@ def _read_at_once(
 def _read_row(part: bytes, number: int) -> Row:
     prefix = str(number)
     if len(part) > LARGEST_ROW:
-        return ApiError(422, "row_too_large", "This row is longer than a score can be.")
+        return ApiError(
+            422, "row_too_large", "This row is longer than a score can be.", field=prefix
+        )
     try:
         score = codecs.decode(_score, part, prefix)
         codecs.refuse_repeated_names(part, score.names(), prefix)

@@ -70,7 +70,7 @@ def decoded(segment: bytes, what: str) -> str:
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:  # no name has one, and SQL does not take it
-        raise ApiError(422, "invalid_text", f"The {what} in the address is not text.", field=what)
+        raise ApiError(422, "invalid_value", f"The {what} in the address is not text.", field=what)
     return text
 
 

@@ -4,7 +4,6 @@ Django, calls the same functions."""
 from __future__ import annotations
 
 import asyncio
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar, get_origin
@@ -15,9 +14,8 @@ from ninja import Schema
 from pydantic import ValidationError
 
 from leaderboard import aliases
-from leaderboard.api import answers, callers, idempotency, limits, media
+from leaderboard.api import answers, callers, cursors, idempotency, limits, media
 from leaderboard.api.callers import Caller
-from leaderboard.api.errors import ApiError
 from leaderboard.api.queries import AroundQuery, BulkQuery, NoQuery, PageQuery, PlayerQuery
 from leaderboard.api.validation import invalid_query
 from leaderboard.engine import together
@@ -146,38 +144,37 @@ def _written(value: Any, standing: Headers, *, replayed: bool) -> Answer:
 
 
 async def read_entries(lane: Lane, request: Request) -> Answer:
-    return await _read(lane, request, _plan_entries)
+    return await _read(lane, request, _plan_entries, _named_in_cursor)
 
 
-def _plan_entries(request: Request, card: Card, _player: str) -> Read:
+def _named_in_cursor(request: Request) -> str:
+    text = read_query(PageQuery, request).cursor
+    return "" if text is None else cursors.read(text).user_id
+
+
+def _plan_entries(request: Request, card: Card, player: str) -> Read:
     query = read_query(PageQuery, request)
-    offset = query.offset if query.cursor is None else read_cursor(query.cursor)
-
-    def build(place: Place, run: Run) -> EntryPage:
-        rows = run.rows or []
-        end = offset + len(rows)
-        return EntryPage(*place, run.size, rows, cursor(end) if end < run.size else None)
-
-    wanted = together.page(offset, query.limit)
-    return Read(request.target, card, query.window, query.period, wanted, build)
+    after = query.cursor and cursors.read(query.cursor)._replace(user_id=player)
+    wanted = together.page(after or query.offset, query.limit)
+    return Read(request.target, card, query.window, query.period, wanted, _rows)
 
 
 async def read_around(lane: Lane, request: Request) -> Answer:
-    return await _read(lane, request, _plan_around, named=3)
+    return await _read(lane, request, _plan_around, _named_in_address(3))
 
 
 def _plan_around(request: Request, card: Card, player: str) -> Read:
     query = read_query(AroundQuery, request)
     wanted = together.around(player, query.count)
-    return Read(request.target, card, query.window, query.period, wanted, _around)
+    return Read(request.target, card, query.window, query.period, wanted, _rows)
 
 
-def _around(place: Place, run: Run) -> EntryPage:
+def _rows(place: Place, run: Run) -> EntryPage:
     return EntryPage(*place, run.size, run.rows or [])
 
 
 async def read_player(lane: Lane, request: Request) -> Answer:
-    return await _read(lane, request, _plan_player, named=2)
+    return await _read(lane, request, _plan_player, _named_in_address(2))
 
 
 def _plan_player(request: Request, card: Card, player: str) -> Read:
@@ -200,8 +197,15 @@ def _plan_player(request: Request, card: Card, player: str) -> Read:
 Plan = Callable[[Request, Card, str], Read]
 
 
-async def _read(lane: Lane, request: Request, make_plan: Plan, *, named: int = 0) -> Answer:
-    """`named` is the part of the address that names a player, 0 for none."""
+@cache
+def _named_in_address(segment: int) -> Callable[[Request], str]:
+    return lambda request: decoded(request.segments[segment], "player")
+
+
+async def _read(
+    lane: Lane, request: Request, make_plan: Plan, named: Callable[[Request], str]
+) -> Answer:
+    """`named` finds the player that the request names, '' for none."""
     caller, card = await admitted(lane, request, callers.READ)
     with_ids = caller.knows_ids(card.board)
     # Two answers at one address: other callers see less of anonymous players.
@@ -209,7 +213,7 @@ async def _read(lane: Lane, request: Request, make_plan: Plan, *, named: int = 0
     read = lane.reads.plan(target, card)
     is_new = False
     if read is None:
-        player = decoded(request.segments[named], "player") if named else ""
+        player = named(request)
         found = None if with_ids else await aliases.afind(card.board, player)
         read = make_plan(request, card, found or player)
         read = read._replace(target=target, with_ids=with_ids, by_alias=found is not None)
@@ -260,19 +264,3 @@ def read_query(schema: type[Q], request: Request) -> Q:
         return schema.model_validate(values)
     except ValidationError as error:
         raise invalid_query(error.errors()) from None
-
-
-def cursor(offset: int) -> str:
-    return urlsafe_b64encode(b"o%d" % offset).decode().rstrip("=")
-
-
-def read_cursor(text: str) -> int:
-    try:
-        raw = urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        if raw[:1] != b"o" or not raw[1:].isdigit():
-            raise ValueError(text)
-        return min(int(raw[1:]), 2**53 - 1)
-    except ValueError:
-        raise ApiError(
-            422, "invalid_cursor", "Take the cursor from `next` of another page.", field="cursor"
-        ) from None

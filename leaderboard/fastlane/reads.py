@@ -17,10 +17,11 @@ import msgspec
 
 from config.redis import get_async_redis
 from leaderboard import aliases
-from leaderboard.api import answers, limits
+from leaderboard.api import answers, cursors, limits
 from leaderboard.api.callers import Caller
 from leaderboard.api.errors import ApiError
 from leaderboard.engine import AsyncRedisLeaderboard
+from leaderboard.engine.positions import last_position
 from leaderboard.engine.together import (
     Reply,
     Row,
@@ -33,6 +34,7 @@ from leaderboard.engine.together import (
 from leaderboard.engine.windows import period_at
 from leaderboard.fastlane.boards import Card
 from leaderboard.fastlane.errors import as_api_error
+from leaderboard.models import Board
 
 MOST_KEPT = 2_000
 LARGEST_KEPT = 64 * 1024 * 1024  # bytes, all answers of a process
@@ -199,6 +201,8 @@ class Reads:
         value = read.build(Place(board.slug, number, read.window, changes), run)
         if not _mask(read, run.rows or []):
             return player_not_found()
+        if run.rows and isinstance(value, EntryPage):
+            value.next = _next(board, run.rows[-1], run.follows)
         tag, until = read.card.version, FOR_EVER
         if read.window not in ("season", "all") and read.period is None:
             period = period_at(read.window, time.time_ns() // 1000, board.zone)
@@ -225,10 +229,16 @@ def _mask(read: Read, rows: Sequence[Row]) -> bool:
         row.details = MASKED
         if read.with_ids:
             continue
-        if row.player == read.wanted.start and not read.by_alias:
+        if row.player == read.wanted.start and read.wanted.what != "page" and not read.by_alias:
             return False
         row.player = alias
     return True
+
+
+def _next(board: Board, last: Row, prefix: str | bool) -> str | None:
+    """The cursor behind a page, whose rows are masked already."""
+    position = last_position(board.ties, last.score, last.player, prefix)
+    return None if position is None else cursors.written(position)
 
 
 def _batches(reads: Iterable[Read]) -> list[tuple[int, list[Read]]]:

@@ -9,24 +9,35 @@ from django.http import HttpRequest
 from ninja import Query, Router
 from pydantic import Field
 
-from leaderboard.api import queries, schemas
+from leaderboard.api import cursors, queries, schemas
 from leaderboard.api.errors import ApiError
 from leaderboard.api.requests import View, board_for, named, read, view
-from leaderboard.fastlane.operations import cursor, read_cursor
+from leaderboard.engine.positions import Position
 from leaderboard.fastlane.reads import entry
 
 router = Router(tags=["Entries"])
 
 
 def shown(
-    now: View, entries: list[dict[str, Any]], total: int, following: str | None = None
+    now: View, entries: list[dict[str, Any]], total: int, following: Position | None = None
 ) -> dict[str, Any]:
+    masked = now.shown(entries)
+    if following is not None and following.user_id:
+        following = following._replace(user_id=masked[-1]["user_id"])
     return {
         **now.head(),
         "total": total,
-        "entries": [entry(one) for one in now.shown(entries)],
-        "next": following,
+        "entries": [entry(one) for one in masked],
+        "next": None if following is None else cursors.written(following),
     }
+
+
+def start_of(now: View, query: queries.PageQuery | queries.RangeQuery) -> int | Position:
+    """Where the page begins."""
+    if query.cursor is None:
+        return query.offset
+    after = cursors.read(query.cursor)
+    return after._replace(user_id=now.player_id(after.user_id))
 
 
 @router.get(
@@ -37,7 +48,8 @@ def shown(
     summary="A page of entries",
 )
 def list_entries(request: HttpRequest, slug: str, query: Query[queries.PageQuery]) -> None:
-    """From the top, or from `offset`. Follow `next` until it is null to see them all."""
+    """From the top, or from `offset`. Follow `next` until it is null to see them all: it goes on
+    behind the last entry, however many have moved meanwhile."""
 
 
 @router.get(
@@ -83,11 +95,10 @@ def entries_in_range(
 ) -> dict[str, Any]:
     """Scores from `low` to `high`, both included. `total` counts those, not the whole board."""
     now = view(request, board_for(request, slug), query)
-    offset = query.offset if query.cursor is None else read_cursor(query.cursor)
-    found = now.engine.get_range_page(query.low, query.high, offset=offset, count=query.limit)
-    end = offset + len(found["entries"])
-    following = cursor(end) if end < found["size"] and found["entries"] else None
-    return shown(now, found["entries"], found["size"], following)
+    found = now.engine.get_range_page(
+        query.low, query.high, offset=start_of(now, query), count=query.limit
+    )
+    return shown(now, found["entries"], found["size"], found["next"])
 
 
 @router.post(
@@ -132,11 +143,8 @@ def entries_of_group(
     if field not in board.groups:
         raise ApiError(404, "unknown_group", "This board is not grouped by that.", field="field")
     now = view(request, board, query)
-    offset = query.offset if query.cursor is None else read_cursor(query.cursor)
-    found = now.engine.get_group(field, value, offset=offset, count=query.limit)
-    end = offset + len(found["entries"])
-    following = cursor(end) if end < found["size"] else None
-    return shown(now, found["entries"], found["size"], following)
+    found = now.engine.get_group(field, value, offset=start_of(now, query), count=query.limit)
+    return shown(now, found["entries"], found["size"], found["next"])
 
 
 @router.get(

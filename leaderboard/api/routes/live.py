@@ -14,7 +14,7 @@ router = Router(tags=["Live"])
 _EXAMPLE = """\
 id: 4183
 event: rows
-data: {"at":"2026-11-16T12:00:00.000+00:00","season":3,"state":"open",\
+data: {"at":"2026-11-16T12:00:00.000000Z","season":3,"state":"open",\
 "size":2,"order":[["ada",1],["lin",2]],\
 "rows":{"ada":{"player":"ada","rank":1,"previous_rank":2,"score":9120.0,"details":{"name":"Ada"}},\
 "lin":{"player":"lin","rank":2,"previous_rank":1,"score":8740.0,"details":{"name":"Lin"}}}}

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
+from config.times import utc_text
 from leaderboard import nearby
 from leaderboard.api import queries, schemas
 from leaderboard.api.errors import ApiError
@@ -41,7 +42,7 @@ def share_place(
             "player": place.player_id,
             "lat": place.lat,
             "lon": place.lon,
-            "expires": place.expires,
+            "expires": utc_text(place.expires),
         }
     )
 

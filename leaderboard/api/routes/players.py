@@ -76,7 +76,7 @@ def show_player(
 @router.patch(
     "/boards/{slug}/players/{player}",
     operation_id="updatePlayerDetails",
-    response=schemas.Entry,
+    response=schemas.PlayerEntry,
     auth=submit,
     summary="Change a player's details",
 )
@@ -84,7 +84,8 @@ def show_player(
 def change_details(
     request: HttpRequest, slug: str, player: str, body: queries.DetailsIn
 ) -> HttpResponse:
-    """Adds to the details and replaces those given; the score stays as it is."""
+    """Adds to the details, replaces those given and removes those that are null; the score stays as
+    it is."""
     result = services.update_details(
         board=board_for(request, slug, submit),
         player_id=named(request, player),

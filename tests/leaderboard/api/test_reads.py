@@ -62,7 +62,7 @@ def test_a_window_has_its_own_entries(api, full):
     for period in ("2020-99", "20200101", "2020-1-1%0D"):
         for path in ("entries", "distribution"):
             wrong = api.get(f"boards/cup/{path}?window=day&period={period}")
-            assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid_period")
+            assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid_value")
 
 
 def test_around_a_player_and_around_a_rank(api, full):
