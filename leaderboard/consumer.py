@@ -13,21 +13,19 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
-from django.utils import timezone
 from prometheus_client import Counter, Gauge
 from redis.exceptions import ResponseError
 
 from config import scripts
 from config.cluster import CautiousCluster
 from config.redis import get_redis
-from leaderboard import activity, keys, overtaking
-from leaderboard.bulk import insert_rows, storable, storable_time
+from leaderboard import activity, keys, overtaking, records
+from leaderboard.bulk import insert_rows
 from leaderboard.events import Event, events_of
-from leaderboard.models import Board, Player, ScoreEvent
+from leaderboard.models import Board, ScoreEvent
 from leaderboard.retelling import stream_order
 
 logger = logging.getLogger("rostrum.log")
@@ -70,19 +68,6 @@ EVENT_FIELDS = (
     "idempotency_key",
     "data",
 )
-PLAYER_FIELDS = (
-    "id",
-    "display_name",
-    "country",
-    "team",
-    "avatar",
-    "bio",
-    "privacy",
-    "created_at",
-)
-
-# Changes that a player makes.
-PLAYED = frozenset({"score", "details"})
 
 _bury = scripts.load(Path(__file__).parent / "scripts", "bury_event")
 
@@ -252,20 +237,11 @@ class Consumer:
 
 
 def store_batch(board: Board, events: Sequence[Event]) -> None:
-    """One transaction: the events, and a row for each player seen for the first time."""
+    """One transaction: the events, and what they say of their players."""
     rows = [event.row(board.pk) for event in events]
-    now = storable_time(timezone.now())
-    players: dict[str, tuple[Any, ...]] = {}
-    for event in events:
-        player_id = event.player_id
-        # What is done to players makes none: one who was deleted does not come back.
-        if player_id and event.news.op in PLAYED:
-            name = storable((event.news.details or {}).get("name") or "")[:60]
-            if name or player_id not in players:
-                players[player_id] = (player_id, name, "", "", "", "", "shown", now)
     with transaction.atomic():
         insert_rows(ScoreEvent, EVENT_FIELDS, rows, skip_known=True)
-        insert_rows(Player, PLAYER_FIELDS, players.values(), skip_known=True)
+        records.store(events)
 
 
 def lag(board: Board) -> int:

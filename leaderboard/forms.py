@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 
 from leaderboard.models import Board, Player
 from leaderboard.models.player import validate_avatar, validate_player_id
-from leaderboard.presentation import duration_text, score_text
+from leaderboard.presentation import LONGEST_DESCRIPTION, duration_text, score_text
 from leaderboard.services.profiles import PROFILE_FIELDS
 
 MOST_LINES = 100
@@ -107,9 +107,15 @@ class DetailsForm(forms.Form):
     avatar = forms.CharField(
         label=_("Picture"), max_length=300, required=False, validators=[validate_avatar]
     )
+    description = forms.CharField(
+        label=_("Description"),
+        max_length=LONGEST_DESCRIPTION,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
 
     def details(self) -> dict[str, str]:
-        names = ("name", "country", "team", "avatar")
+        names = ("name", "country", "team", "avatar", "description")
         return {name: self.cleaned_data[name] for name in names if self.cleaned_data.get(name)}
 
 

@@ -22,6 +22,7 @@ from leaderboard.models.player import ANONYMOUS
 
 COLOURS = 8  # classes .avatar-0 to .avatar-7
 LONGEST_NAME = 60
+LONGEST_DESCRIPTION = 500
 SMALL_BOARD = 20  # players; with fewer, one place is more than five percent
 
 # A double has up to 309 digits before the point.
@@ -160,6 +161,12 @@ def line(
         url=player_url(board, player_id) if url is None else url,
         online=online,
     )
+
+
+def description(entry: Mapping[str, Any]) -> str:
+    """What an entry's details say about its player, for the player's own page."""
+    details = entry["metadata"] or {}
+    return str(details.get("description") or "").strip()[:LONGEST_DESCRIPTION]
 
 
 def _country(text: str) -> str:

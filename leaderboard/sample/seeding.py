@@ -22,10 +22,11 @@ from config.redis import get_redis
 from leaderboard import keys, pointer
 from leaderboard.archive import FIELDS as STANDING_FIELDS
 from leaderboard.bulk import insert_rows, large_cache, storable_json, storable_time
-from leaderboard.consumer import EVENT_FIELDS, PLAYER_FIELDS
+from leaderboard.consumer import EVENT_FIELDS
 from leaderboard.engine import RedisLeaderboard
 from leaderboard.engine.windows import period_at
 from leaderboard.models import Board, FinalStanding, Player, ScoreEvent, Season
+from leaderboard.records import PLAYER_FIELDS
 from leaderboard.replay import Ranking, Replay, standings
 from leaderboard.sample.catalogue import SampleBoard
 from leaderboard.sample.people import DETAILS, Person

@@ -59,6 +59,7 @@ def player_page(request: HttpRequest, slug: str, player_id: str) -> HttpResponse
         "player_id": mine.entry["user_id"] if mine else player_id,
         "live_url": reverse("live_board", args=[board.slug]),
         "line": presentation.line(board, entry),
+        "description": presentation.description(entry),
         "mine": mine,
         "unseen": unseen,
         "percentile": presentation.top_text(mine.top_share, mine.size) if mine else "",

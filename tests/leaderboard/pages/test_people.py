@@ -71,6 +71,15 @@ class TestPlayer:
         client.force_login(make_player("p3"))
         assert "Top 80 %" in text_of(client.get("/boards/cup/"))
 
+    def test_it_shows_the_description_that_a_game_or_the_console_gave(
+        self, client: Client, board: Board
+    ) -> None:
+        score(board, "ada", 5, description="Writes <b>programs</b>\nfor engines.")
+        text = text_of(client.get("/boards/cup/players/ada/"))
+        assert "Writes &lt;b&gt;programs&lt;/b&gt;<br>for engines." in text
+        close_season(board=board, actor=ACTOR)
+        assert "for engines." in text_of(client.get("/boards/cup/players/ada/"))
+
     def test_strange_ids_have_a_page(self, client: Client, board: Board) -> None:
         for name in ("a/b", "x y", "<b>", "ü?#&", "..", "%2F"):
             score(board, name, 5)
@@ -138,6 +147,14 @@ class TestConsole:
         score(demo, "bob", 3)
         assert "2 lines" in text_of(self.post(client, "top", count="5"))
         assert "1 line" in text_of(self.post(client, "around", rank="2", count="1"))
+
+    def test_it_sets_the_description_of_a_player(self, client: Client, demo: Board) -> None:
+        score(demo, "ada", 10)
+        text_of(self.post(client, "set", player_id="ada", description="Counts on engines."))
+        assert demo.engine().get_user_metadata("ada") == {"description": "Counts on engines."}
+        assert "Counts on engines." in text_of(client.get("/boards/demo/players/ada/"))
+        too_long = self.post(client, "set", player_id="ada", description="x" * 501)
+        assert "errorlist" in text_of(too_long)
 
     def test_a_country_may_be_typed_in_small_letters(self, client: Client, demo: Board) -> None:
         text_of(self.post(client, "set", player_id="ada", score="10", country="gb"))
