@@ -8,7 +8,7 @@ from typing import Any
 from ninja.schema import NinjaGenerateJsonSchema
 from pydantic import TypeAdapter
 
-from leaderboard.api.live_events import LiveEvent
+from leaderboard.api.live_schemas import LiveEvent
 from leaderboard.api.problems import Problem
 from leaderboard.fastlane import bodies
 

@@ -31,6 +31,7 @@ ErrorCode = TypeAliasType(
         "key_malformed",
         "key_required",
         "key_revoked",
+        "key_stopped",
         "key_unknown",
         "scope_missing",
         "ticket_expired",

@@ -423,10 +423,3 @@ class Nearby(Schema):
     board: str
     unit: queries.DistanceUnit
     entries: list[NearbyEntry]
-
-
-class TicketOut(Schema):
-    model_config = example(ticket="WzcsImN1cCJd:1vJc3p:5Zq8…", expires_in=60)
-
-    ticket: str = Field(description="Send it as `?ticket=` of the stream.")
-    expires_in: int = Field(description="Seconds in which it opens streams.")

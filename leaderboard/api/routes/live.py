@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
-from leaderboard.api import callers, queries, schemas, tickets
+from leaderboard.api import callers, live_schemas, queries, tickets
 from leaderboard.api.errors import ApiError
 from leaderboard.api.requests import board_for, caller_of, read, reply
 
@@ -78,7 +78,7 @@ def watch_board(request: HttpRequest, slug: str, query: Query[queries.LiveQuery]
 @router.post(
     "/boards/{slug}/live/ticket",
     operation_id="createLiveTicket",
-    response=schemas.TicketOut,
+    response=live_schemas.TicketOut,
     auth=read,
     summary="Make a ticket for a stream",
 )

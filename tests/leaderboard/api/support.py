@@ -16,7 +16,7 @@ from config.access import AccessLog, BodyLimit
 from config.problems import CONTENT_TYPE
 from config.redis import close_async_redis
 from leaderboard.api.callers import keyring
-from leaderboard.api.live_events import LiveEvent
+from leaderboard.api.live_schemas import LiveEvent
 from leaderboard.api.problems import Problem
 from leaderboard.fastlane.app import FastLane
 from leaderboard.models import ApiKey

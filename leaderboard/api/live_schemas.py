@@ -1,5 +1,5 @@
-"""The events of the live stream as the OpenAPI document describes them. `leaderboard.live` writes
-them."""
+"""The live stream in the OpenAPI document: its events, which `leaderboard.live` writes, and the
+ticket that opens it."""
 
 from __future__ import annotations
 
@@ -56,3 +56,10 @@ class LiveOutageEvent(Schema):
 LiveEvent = Annotated[
     LiveStandingsEvent | LivePresenceEvent | LiveOutageEvent, Field(discriminator="event")
 ]
+
+
+class TicketOut(Schema):
+    model_config = example(ticket="WzcsImN1cCJd:1vJc3p:5Zq8…", expires_in=60)
+
+    ticket: str = Field(description="Send it as `?ticket=` of the stream.")
+    expires_in: int = Field(description="Seconds in which it opens streams.")
