@@ -163,6 +163,8 @@ RATE_LIMITS = {
     "live_players": "5 at once for 10 minutes by api_key",
     # Whole tables as a file. Each keeps a thread busy until it is read.
     "export": "20/minute and 2 at once for 10 minutes by user",
+    # Several seasons or boards as one: each choice is made anew.
+    "together": "1/second by user, token bucket, burst 20",
     "console": "10/second by user, token bucket, burst 60",
     # What every other page has.
     "page": "50/second by ip, token bucket, burst 300",

@@ -112,6 +112,12 @@ def unnamed_on(board: Board) -> QuerySet[Player]:
     return unseen_on(board) | Player.objects.filter(privacy=Player.Privacy.ANONYMOUS)
 
 
+def anonymous_among(player_ids: Sequence[str]) -> set[str]:
+    """Those of these players who are shown without their name."""
+    players = Player.objects.filter(pk__in=player_ids, privacy=Player.Privacy.ANONYMOUS)
+    return set(players.values_list("pk", flat=True))
+
+
 def restriction_on(board: Board, player_id: str) -> Restriction | None:
     """What holds for a player on this board; a ban weighs more than being hidden."""
     here = Q(board=board) | Q(board__isnull=True)

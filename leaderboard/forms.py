@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -12,9 +13,10 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from leaderboard.models import Board, Player
+from leaderboard.models import Board, Player, Season
 from leaderboard.models.player import validate_avatar, validate_player_id
-from leaderboard.presentation import LONGEST_DESCRIPTION, duration_text, score_text
+from leaderboard.presentation import LONGEST_DESCRIPTION, duration_text, score_text, season_text
+from leaderboard.selectors.together import MOST_SOURCES
 from leaderboard.services.profiles import PROFILE_FIELDS
 
 MOST_LINES = 100
@@ -187,6 +189,38 @@ class SubmitForm(forms.Form):
         """Show the form again with a question; sending it unchanged is the yes."""
         self.question = question
         self.data = {**dict(self.data.items()), "confirmed": repr(self.cleaned_data["score"])}
+
+
+class TogetherForm(forms.Form):
+    """Which seasons of a board and which other boards to show as one."""
+
+    HOW = (("sum", _("The sum of the scores")), ("best", _("The best score")))
+    season = forms.MultipleChoiceField(
+        label=_("Seasons"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    board = forms.MultipleChoiceField(
+        label=_("Other boards"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    how = forms.ChoiceField(label=_("Count"), choices=HOW, widget=forms.RadioSelect)
+
+    def __init__(self, data: Any, *, seasons: Sequence[Season], others: Sequence[Board]) -> None:
+        super().__init__(data)
+        fields: dict[str, Any] = self.fields
+        fields["season"].choices = [(f"{one.number}", season_text(one.name)) for one in seasons]
+        fields["board"].choices = [(one.slug, one.name) for one in others]
+        if not others:
+            self.fields["board"].widget = forms.MultipleHiddenInput()
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or self.cleaned_data
+        count = len(values.get("season", [])) + len(values.get("board", []))
+        if not self.errors and not 1 <= count <= MOST_SOURCES:
+            text = _("Choose 1 to %(most)s seasons and boards.")
+            raise ValidationError(text, code="count", params={"most": MOST_SOURCES})
+        return values
+
+    def refuse_size(self) -> None:
+        self.add_error(None, _("These have too many players to be put together; choose fewer."))
 
 
 class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -206,6 +206,13 @@ def union(board: str, digest: str) -> str:
     return f"{board}:union:{digest}"
 
 
+def union_source(board: str, digest: str) -> str:
+    """sorted set: a past season, or another board, for unions with this one, id → score; TTL ten
+    minutes; written by `selectors.together`.
+    """
+    return f"{board}:union:from:{digest}"
+
+
 def dead_letters(board: str) -> str:
     """stream: events that could not be stored after five attempts; TTL none, until somebody has
     looked at them; written by `bury_event.lua`.

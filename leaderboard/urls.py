@@ -2,7 +2,18 @@
 
 from django.urls import path
 
-from leaderboard.views import activity, board, console, history, home, nearby, notices, own, player
+from leaderboard.views import (
+    activity,
+    board,
+    console,
+    history,
+    home,
+    nearby,
+    notices,
+    own,
+    player,
+    together,
+)
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -14,6 +25,7 @@ urlpatterns = [
     path("boards/<slug:slug>/nearby/", nearby.nearby_page, name="nearby"),
     path("boards/<slug:slug>/submit/", own.submit, name="submit"),
     path("boards/<slug:slug>/seasons/", history.seasons, name="seasons"),
+    path("boards/<slug:slug>/together/", together.together_page, name="together"),
     path("boards/<slug:slug>/seasons/<int:number>/", history.season, name="season"),
     path("accounts/profile/", own.profile, name="profile"),
     path("accounts/notices/", notices.notice_list, name="notices"),

@@ -51,8 +51,12 @@ class UnionOperations(Board):
             if not reply:
                 break
             state = reply
-        view = self._view(target)
-        # Its members are plain ids, whatever the boards rank ties by.
+        return self._plain_view(target)
+
+    def _plain_view(self, entries_key: str) -> Self:
+        """A union, or a source of one: its members are plain ids, whatever the board ranks ties
+        by. Details are those of this board."""
+        view = self._view(entries_key)
         view.rules = replace(
             self.rules, ties="member", subscore=None, groups=(), windows=(), season=None
         )

@@ -29,7 +29,7 @@ def seasons(request: HttpRequest, slug: str) -> HttpResponse:
     board = find_board(request, slug)
     past = selectors.season_list(board)
     last = max(1, -(-len(past) // SEASONS_PER_PAGE))
-    number = min(_page(request), last)
+    number = min(page_number(request), last)
     shown = past[(number - 1) * SEASONS_PER_PAGE : number * SEASONS_PER_PAGE]
     context = {
         "board": board,
@@ -49,7 +49,7 @@ def seasons(request: HttpRequest, slug: str) -> HttpResponse:
 def season(request: HttpRequest, slug: str, number: int) -> HttpResponseBase:
     board = find_board(request, slug)
     query = request.GET.get("q", "").strip()[:LONGEST_SEARCH].replace("\0", "")
-    page = _page(request)
+    page = page_number(request)
     try:
         found = selectors.season_page(board, number, page=page, search=query)
     except Season.DoesNotExist:
@@ -91,7 +91,7 @@ def _line(board: Board, row: dict[str, Any]) -> Line:
     return presentation.line(board, entry, url="" if row["masked"] else None)
 
 
-def _page(request: HttpRequest) -> int:
+def page_number(request: HttpRequest) -> int:
     text = request.GET.get("page") or "1"
     if not (text.isascii() and text.isdigit() and len(text) < 10) or int(text) < 1:
         raise Http404("Not a number of a page.")

@@ -25,6 +25,7 @@ PUBLIC = [
     "/boards/past/players/p3/",
     "/boards/past/seasons/",
     "/boards/past/seasons/1/",
+    "/boards/past/together/",
     "/accounts/login/",
     "/accounts/signup/",
     "/accounts/reset/",

@@ -27,6 +27,7 @@ PAGES = {
     "boards/<slug:slug>/nearby/": ("GET", 404, 404, 404),  # behind its flag
     "boards/<slug:slug>/submit/": ("GET", 302, 403, 404),
     "boards/<slug:slug>/seasons/": ("GET", 200, 200, 404),
+    "boards/<slug:slug>/together/": ("GET", 200, 200, 404),
     "boards/<slug:slug>/seasons/<int:number>/": ("GET", 404, 404, 404),
     "live/boards/<slug:slug>/": ("GET", 404, 404, 404),  # served before Django
     "accounts/": ("GET", 302, 200, None),
