@@ -49,6 +49,7 @@ def test_closing_leaves_the_final_standings_and_nothing_in_redis():
         keys.season_pointer(board.key),
         keys.sequence(board.key),
         keys.events(board.key),
+        keys.feed(board.key),
     }
     assert AuditEntry.objects.filter(action="season.close", actor_name="tester").exists()
 

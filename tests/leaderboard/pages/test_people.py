@@ -176,7 +176,7 @@ class TestConsole:
         score(demo, "mine", 3)
         assert "sample scores are in" in text_of(self.post(client, "reset", sure="on"))
         assert demo.engine().get_rank("mine") is None
-        assert demo.engine().get_size() == 50
+        assert demo.engine().get_size() == 201
 
     def test_it_answers_in_place(self, client: Client, demo: Board) -> None:
         response = client.post(
