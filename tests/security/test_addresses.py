@@ -6,6 +6,8 @@ there before it exists.
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -100,7 +102,6 @@ NAMES = {
     "<int:pk>": "1",
     "<path:object_id>": "1",
     "<path:content_type_id>": "1",
-    "^(?P<app_label>auth|ratelimit|sessions_app|leaderboard)/$": "auth/",
     "(?P<url>.*)$": "nothing/",
 }
 
@@ -127,6 +128,8 @@ def filled(route, slug="cup"):
     path = "/" + route.replace("<slug:slug>", slug).replace("<slug>", slug)
     for name, value in NAMES.items():
         path = path.replace(name, value)
+    # The admin names its apps in the order in which they were registered.
+    path = re.sub(r"\^\(\?P<app_label>[^)]*\)/\$", "auth/", path)
     assert "<" not in path, f"give {route} sample values in NAMES"
     return path
 
