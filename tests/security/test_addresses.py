@@ -126,6 +126,8 @@ ADMIN = [route for route in ADDRESSES if route.startswith("admin/")]
 
 def filled(route, slug="cup"):
     path = "/" + route.replace("<slug:slug>", slug).replace("<slug>", slug)
+    # The admin lists its apps in the order in which they were registered.
+    path = re.sub(r"\^\(\?P<app_label>[^)]*\)/\$", "auth/", path)
     for name, value in NAMES.items():
         path = path.replace(name, value)
     # The admin names its apps in the order in which they were registered.
