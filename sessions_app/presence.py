@@ -1,10 +1,11 @@
 """Who is here: on the site, and on each board.
 
 A viewer is a short text: `u:<account id>` for an account, `h:…` for one that does not want to be
-named, `v:…` for a browser without an account. Two sorted sets per place, one of accounts and one
-of viewers without a name, hold each viewer once, whatever the number of tabs, scored by the second
-last seen. Seen within a minute is online, so a process that dies takes its viewers offline within
-a minute by doing nothing.
+named, `v:<address>/<visitor>` for a browser without an account. Those are counted by the address
+alone: one client can bring along as many cookies as it likes. Two sorted sets per place, one of
+accounts and one of viewers without a name, hold each once, whatever the number of tabs, scored by
+the second last seen. Seen within a minute is online, so a process that dies takes its viewers
+offline within a minute by doing nothing.
 
 A clean leave shortens that to three seconds and tells the other processes: one that still shows
 a tab of the same viewer touches again before the time is over (`Viewers.hear_leaving`).
@@ -26,6 +27,7 @@ from django.utils.crypto import salted_hmac
 
 from config import scripts
 from config.redis import get_async_redis
+from ratelimit import whose
 from sessions_app import keys, visitors
 from sessions_app.calls import Batch, Call, Command, Steps, aperform, perform
 
@@ -42,7 +44,7 @@ GRACE = 3  # seconds until a viewer who left is offline
 SEEN_FOR = 30 * 24 * 3600
 
 
-Place = tuple[str, str]  # a viewer and the board they look at
+Place = tuple[str, str]  # under which name a viewer is counted, and the board they look at
 
 # Who somebody is.
 
@@ -63,11 +65,21 @@ def hidden_viewer(user_id: int | str) -> str:
     return "h:" + salted_hmac("sessions_app.presence", str(user_id)).hexdigest()[:20]
 
 
+def visiting_viewer(request: HttpRequest, visitor: str) -> str:
+    address = whose.ip_name(whose.client_ip(request)).removeprefix("ip:")
+    return f"v:{address}/{visitor}"
+
+
+def counted(viewer: str) -> str:
+    """The name under which a viewer counts: browsers without an account by their address."""
+    return viewer.partition("/")[0]
+
+
 def viewer_of(request: HttpRequest) -> str:
     """The viewer behind a request; may ask SQL, so call it once per stream, not per event."""
     user = request.user
     if not user.is_authenticated:
-        return "v:" + visitors.visitor_id(request)
+        return visiting_viewer(request, visitors.visitor_id(request))
     if any(hides(user) for hides in _hides):
         return hidden_viewer(user.pk)
     return account_viewer(user.pk)
@@ -92,12 +104,12 @@ def _place(board: str | None) -> list[str]:
 def _touch_call(viewers: Iterable[str], board: str | None) -> Call:
     # On the site, accounts are remembered for longer: that is `last_seen`.
     memory = SEEN_FOR if board is None else HORIZON
-    return Call(TOUCH, _place(board), [memory, HORIZON, *viewers])
+    return Call(TOUCH, _place(board), [memory, HORIZON, *map(counted, viewers)])
 
 
 def _leave_call(viewers: Iterable[str], board: str | None, grace: int = GRACE) -> Call:
     settings = [HORIZON, grace, keys.presence_leaving(), board or ""]
-    return Call(LEAVE, _place(board), [*settings, *viewers])
+    return Call(LEAVE, _place(board), [*settings, *map(counted, viewers)])
 
 
 def _count_call(board: str | None) -> Call:
@@ -230,7 +242,7 @@ def _become(viewer: str, account: str) -> Steps[None]:
     message = json.dumps({"board": "", "viewers": [viewer], "became": account})
     yield Batch(
         [
-            Command("ZREM", keys.site_others(), viewer),
+            Command("ZREM", keys.site_others(), counted(viewer)),
             Command("PUBLISH", keys.presence_leaving(), message),
         ]
     )
@@ -240,7 +252,7 @@ def sign_in(request: HttpRequest) -> None:
     """The browser has an account from now on: the visitor it was no longer counts beside it."""
     known = visitors.known_id(request)
     if known:
-        perform(_become(f"v:{known}", viewer_of(request)))
+        perform(_become(visiting_viewer(request, known), viewer_of(request)))
 
 
 class Viewers:
@@ -255,9 +267,10 @@ class Viewers:
     def __init__(self, client: Any = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
         self._clock = clock
-        self._tabs: dict[str, Counter[str]] = {}  # open streams by viewer and board
+        self._tabs: dict[str, Counter[str]] = {}  # open streams by counted name and board
+        self._browsers: dict[str, Counter[str]] = {}  # of those, the streams of each visitor
         self._due: set[Place] = set()
-        self._gone: set[Place] = set()
+        self._gone: dict[Place, int] = {}  # with the seconds they get to come back
         self._became: dict[str, str] = {}  # visitors whose streams belong to an account since
         self._next_beat = clock() + BEAT
         self._counts: dict[str, int] = {}
@@ -268,24 +281,29 @@ class Viewers:
 
     def join(self, viewer: str, board: str) -> None:
         """A stream was opened."""
-        self._tabs.setdefault(viewer, Counter())[board] += 1
-        self._due.add((viewer, board))
-        self._gone.discard((viewer, board))
+        name = counted(viewer)
+        if name != viewer:
+            self._browsers.setdefault(viewer, Counter())[board] += 1
+        self._tabs.setdefault(name, Counter())[board] += 1
+        self._due.add((name, board))
+        self._gone.pop((name, board), None)
 
     def leave(self, viewer: str, board: str) -> None:
         """A stream was closed; only the viewer's last one on the board here counts as leaving."""
-        if board not in self._tabs.get(viewer, ()):
-            viewer = self._became[viewer]
-        boards = self._tabs[viewer]
-        boards[board] -= 1
-        if boards[board] > 0:
-            return
-        del boards[board]
-        if not boards:
-            del self._tabs[viewer]
-            self._became = {old: new for old, new in self._became.items() if new != viewer}
-        self._due.discard((viewer, board))
-        self._gone.add((viewer, board))
+        name = counted(viewer)
+        if name != viewer:
+            if board in self._browsers.get(viewer, ()):
+                _take(self._browsers, viewer, board)
+            else:
+                name = self._became[viewer]
+        self._close(name, board)
+
+    def _close(self, name: str, board: str, tabs: int = 1, grace: int = GRACE) -> None:
+        if _take(self._tabs, name, board, tabs):
+            self._due.discard((name, board))
+            self._gone[name, board] = grace
+        if name not in self._tabs:
+            self._became = {old: new for old, new in self._became.items() if new != name}
 
     def hear_leaving(self, message: bytes) -> None:
         """A message of `keys.presence_leaving()`: speak up for those who still have a tab here."""
@@ -293,19 +311,20 @@ class Viewers:
         for viewer in news["viewers"]:
             if account := news.get("became"):
                 self._rename(viewer, account)
-                continue
-            for board in self._tabs.get(viewer, ()):
+            # Others at a visitor's address are still there.
+            name = counted(viewer)
+            for board in self._tabs.get(name, ()):
                 if news["board"] in {"", board}:
-                    self._due.add((viewer, board))
+                    self._due.add((name, board))
 
     def _rename(self, visitor: str, account: str) -> None:
-        """Somebody has signed in: streams that were opened before are the account's now."""
-        for board, tabs in self._tabs.pop(visitor, Counter[str]()).items():
+        """Somebody has signed in: streams that were opened before are the account's now, and the
+        visitor, who is here under another name, gets no time to come back."""
+        for board, tabs in self._browsers.pop(visitor, Counter[str]()).items():
             self._tabs.setdefault(account, Counter())[board] += tabs
-            self._due.discard((visitor, board))
             self._due.add((account, board))
-            self._gone.add((visitor, board))
             self._became[visitor] = account
+            self._close(counted(visitor), board, tabs, grace=0)
 
     async def tick(self) -> dict[str, int]:
         """Send what is due; returns the number of viewers of each board where it changed.
@@ -314,9 +333,9 @@ class Viewers:
         """
         now = self._clock()
         beat = now >= self._next_beat
-        here = {(viewer, board) for viewer, boards in self._tabs.items() for board in boards}
+        here = {(name, board) for name, boards in self._tabs.items() for board in boards}
         due = here if beat else set(self._due)
-        gone = set(self._gone)
+        gone = dict(self._gone)
         boards = sorted({board for _, board in here if board})
         if not here and not gone:
             self._counts = {}
@@ -328,7 +347,8 @@ class Viewers:
         if beat:
             self._next_beat = now + BEAT
         self._due -= due
-        self._gone -= gone
+        for place in gone:
+            self._gone.pop(place, None)
         counted = dict(zip(boards, replies[len(writes) :], strict=True))
         changed = {
             board: number for board, number in counted.items() if self._counts.get(board) != number
@@ -336,12 +356,11 @@ class Viewers:
         self._counts = counted
         return changed
 
-    def _leaves(self, gone: set[Place]) -> list[Call]:
+    def _leaves(self, gone: dict[Place, int]) -> list[Call]:
         calls: list[Call] = []
-        # Who has signed in is here under another name, and gets no time to come back.
-        renamed = {place for place in gone if place[0] in self._became}
-        for grace, places in ((GRACE, gone - renamed), (0, renamed)):
-            off_site = {viewer for viewer, _ in places if viewer not in self._tabs}
+        for grace in sorted(set(gone.values()), reverse=True):
+            places = {place for place, seconds in gone.items() if seconds == grace}
+            off_site = {name for name, _ in places if name not in self._tabs}
             if off_site:
                 calls.append(_leave_call(off_site, None, grace))
             calls += [
@@ -351,7 +370,19 @@ class Viewers:
 
     def _touches(self, due: set[Place]) -> list[Call]:
         calls = [_touch_call(viewers, board) for board, viewers in _by_board(due).items()]
-        return [_touch_call({viewer for viewer, _ in due}, None), *calls] if due else []
+        return [_touch_call({name for name, _ in due}, None), *calls] if due else []
+
+
+def _take(streams: dict[str, Counter[str]], name: str, board: str, count: int = 1) -> bool:
+    """Take streams away; True when they were the last of this name on this board."""
+    boards = streams[name]
+    boards[board] -= count
+    if boards[board] > 0:
+        return False
+    del boards[board]
+    if not boards:
+        del streams[name]
+    return True
 
 
 def _by_board(places: Iterable[Place]) -> dict[str, list[str]]:

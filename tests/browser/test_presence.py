@@ -12,26 +12,25 @@ from tests.servers import wait_for
 def test_a_person_is_here_until_the_last_tab_is_left(
     person: Callable[..., Person], server: Server
 ) -> None:
-    one = person()
+    one = person("ada")
+    accounts = keys.site_accounts()
     with server.redis.client() as redis:
-        # Others may be about; this browser's name is in its cookie.
-        def seconds_left() -> float:
-            seen = redis.zscore(keys.site_others(), viewer)
-            return -1.0 if seen is None else seen + presence.HORIZON - redis.time()[0]
 
-        first = one.open("/accounts/login/")
-        wait_for(lambda: any(cookie["name"] == "visitor" for cookie in one.context.cookies()))
-        cookies = {cookie["name"]: cookie["value"] for cookie in one.context.cookies()}
-        viewer = f"v:{cookies['visitor']}"
+        def seconds_left() -> float:
+            return redis.zscore(accounts, viewer) + presence.HORIZON - redis.time()[0]
+
+        first = one.open("/accounts/")
+        wait_for(lambda: redis.zcard(accounts) >= 1)
+        viewer = redis.zrange(accounts, -1, -1)[0]
         wait_for(lambda: seconds_left() > 50)
         second = one.context.new_page()
-        second.goto("/accounts/signup/")
+        second.goto("/accounts/devices/")
         second.wait_for_load_state("networkidle")
-        before = redis.zscore(keys.site_others(), viewer)
+        before = redis.zscore(accounts, viewer)
 
         first.goto("about:blank")
         # The other tab speaks up, a second later.
-        wait_for(lambda: redis.zscore(keys.site_others(), viewer) > before, timeout=30)
+        wait_for(lambda: redis.zscore(accounts, viewer) > before, timeout=30)
 
         second.goto("about:blank")
         wait_for(lambda: 0 < seconds_left() <= presence.GRACE)

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.contrib.auth.models import AnonymousUser, User
 
-from config.redis import get_async_redis
+from config.redis import get_async_redis, get_redis
 from leaderboard.models import Player
 from sessions_app import keys, presence
 from tests.sessions_app.test_backend import in_threads
@@ -236,17 +236,48 @@ class TestViewers:
         assert await presence.ais_online(1)
 
     async def test_streams_opened_before_signing_in_count_as_the_account(self, viewers):
-        viewers.join("v:a", "chess")
-        viewers.join("v:a", "chess")
-        viewers.join("v:b", "chess")
+        viewers.join("v:home/a", "chess")
+        viewers.join("v:home/a", "chess")
+        viewers.join("v:office/b", "chess")
         assert await viewers.tick() == {"chess": 2}
-        viewers.hear_leaving(json.dumps({"board": "", "viewers": ["v:a"], "became": "u:1"}))
+        viewers.hear_leaving(json.dumps({"board": "", "viewers": ["v:home/a"], "became": "u:1"}))
         viewers.join("u:1", "chess")
         await viewers.tick()
         assert await presence.acount("chess") == await presence.acount() == 2
         assert await presence.ais_online(1, "chess")
-        for viewer in ("v:a", "v:a", "u:1", "v:b"):
+        for viewer in ("v:home/a", "v:home/a", "u:1", "v:office/b"):
             viewers.leave(viewer, "chess")
+        assert len(viewers) == 0
+
+    async def test_one_address_counts_once_whatever_it_says_of_itself(self, viewers, redis_client):
+        for number in range(1000):
+            viewers.join(f"v:home/{number}", "chess")
+        viewers.join("v:office/1", "chess")
+        assert await viewers.tick() == {"chess": 2}
+        assert await presence.acount() == 2
+        for number in range(999):
+            viewers.leave(f"v:home/{number}", "chess")
+        await viewers.tick()
+        move_back(redis_client, keys.board_others("chess"), presence.GRACE)
+        assert await presence.acount("chess") == 2
+        viewers.leave("v:home/999", "chess")
+        await viewers.tick()
+        move_back(redis_client, keys.board_others("chess"), presence.GRACE)
+        assert await presence.acount("chess") == 1
+
+    async def test_who_stays_at_an_address_where_somebody_signs_in_stays_counted(self, viewers):
+        viewers.join("v:home/a", "chess")
+        viewers.join("v:home/b", "chess")
+        await viewers.tick()
+        news = {"board": "", "viewers": ["v:home/a"], "became": "u:1"}
+        get_redis().zrem(keys.site_others(), "v:home")
+        viewers.hear_leaving(json.dumps(news))
+        await viewers.tick()
+        assert await presence.acount("chess") == await presence.acount() == 2
+        viewers.leave("v:home/b", "chess")
+        viewers.join("v:home/a", "chess")  # signed out again
+        viewers.leave("v:home/a", "chess")
+        viewers.leave("v:home/a", "chess")
         assert len(viewers) == 0
 
     async def test_what_could_not_be_sent_stays_due(self, clock):
@@ -279,6 +310,14 @@ class TestBeacon:
         client.post("/presence/")
         client.post("/presence/")
         assert presence.count() == 1
+
+    def test_one_client_cannot_be_many_viewers(self, client):
+        for number in range(50):
+            client.cookies["visitor"] = f"{number:022}"
+            client.post("/presence/")
+        assert presence.count() == 1
+        client.post("/presence/", REMOTE_ADDR="203.0.113.7")
+        assert presence.count() == 2
 
     def test_signing_in_does_not_count_a_person_twice(self, client):
         User.objects.create_user("ann", password="a long password")
