@@ -15,9 +15,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
-import hashlib
 import os
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -30,12 +30,14 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from config.errors import ConfigurationError
+from config.peers import Process, peer_at
 
 # A snapshot after an hour with any change, and after five minutes with a thousand.
 SAVE_POINTS = "3600 1 300 1000"
 START_TIMEOUT = 60.0  # a large append-only file takes its time to load
-# A unix socket's address holds about 104 bytes; deeper folders get one under the temporary folder.
+# A unix socket's address holds about 104 bytes; deeper folders get one elsewhere.
 _LONGEST_SOCKET_PATH = 100
+_SOCKET = "redis.sock"
 
 _joined: dict[Path, int] = {}
 _joining = threading.Lock()
@@ -55,11 +57,50 @@ def server_binary() -> Path:
 
 
 def socket_path(directory: Path) -> Path:
-    path = directory.resolve() / "redis.sock"
-    if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
-        return path
-    digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"rostrum-{os.getuid()}-{digest}.sock"
+    directory = directory.resolve()
+    path = directory / _SOCKET
+    return path if _fits(path) else _short_folder(directory) / _SOCKET
+
+
+def _fits(path: Path) -> bool:
+    return len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH
+
+
+def _short_folder(directory: Path) -> Path:
+    """A folder for the socket of a deep `directory`, which remembers it in `socket-folder`.
+
+    Its name is random and nobody else can enter it, so that no other server can wait there.
+    """
+    _make_private(directory)
+    note = directory / "socket-folder"
+    with _opened(directory / "socket.lock", fcntl.LOCK_EX):
+        if note.is_file():
+            folder = Path(os.fsdecode(note.read_bytes()))
+            if _is_private(folder):
+                return folder
+        for parent in (tempfile.gettempdir(), "/tmp"):  # noqa: S108 a random name, mode 0700
+            if _fits(Path(parent) / "rostrum-12345678" / _SOCKET):
+                folder = Path(tempfile.mkdtemp(prefix="rostrum-", dir=parent))
+                note.write_bytes(os.fsencode(folder))
+                return folder
+    raise ConfigurationError(
+        f"{directory} is too deep for a socket, and so is the temporary folder: set VAR_DIR to a "
+        "shorter path, or REDIS_URL to a server."
+    )
+
+
+def _make_private(directory: Path) -> None:
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _is_private(folder: Path) -> bool:
+    """A folder itself, not a link to one, that is ours and closed to others."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    mode = found.st_mode
+    return stat.S_ISDIR(mode) and found.st_uid == os.getuid() and stat.S_IMODE(mode) == 0o700
 
 
 def url(directory: Path) -> str:
@@ -88,17 +129,30 @@ def join(directory: Path) -> None:
     with _joining:
         if directory in _joined:
             return
-        directory.mkdir(parents=True, exist_ok=True)
+        _make_private(directory)
         # Waits while a keeper is stopping the server.
         users = _lock(directory / "users.lock", fcntl.LOCK_SH)
         try:
             with _opened(directory / "start.lock", fcntl.LOCK_EX):
                 if not _keeper_alive(directory):
                     _start_keeper(directory)
+            _check_owner(directory)
         except BaseException:
             os.close(users)
             raise
         _joined[directory] = users
+
+
+def _check_owner(directory: Path) -> None:
+    """Data goes only to a server that this user runs, or whoever the folder belongs to."""
+    path = socket_path(directory)
+    peer = peer_at(path)
+    if peer is not None and peer.user_id not in {os.getuid(), directory.stat().st_uid}:
+        raise ConfigurationError(_not_ours(path))
+
+
+def _not_ours(path: Path) -> str:
+    return f"a server of another user answers at {path}: stop it, or set VAR_DIR to another folder"
 
 
 def revive() -> None:
@@ -148,7 +202,7 @@ def _keeper_alive(directory: Path) -> bool:
 
 
 def _start_keeper(directory: Path) -> None:
-    log = (directory / "keeper.log").open("ab")
+    log = os.open(directory / "keeper.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     keeper = subprocess.Popen(  # noqa: S603 our own command, no shell
         [sys.executable, "-m", "config.embedded", str(directory), str(server_binary())],
         cwd=Path(__file__).resolve().parent.parent,
@@ -158,7 +212,7 @@ def _start_keeper(directory: Path) -> None:
         # Away from the terminal: Ctrl-C ends the users first, and the keeper sees them go.
         start_new_session=True,
     )
-    log.close()
+    os.close(log)
     assert keeper.stdout is not None
     answer = keeper.stdout.readline().decode().strip()
     keeper.stdout.close()
@@ -175,6 +229,7 @@ def _start_keeper(directory: Path) -> None:
 
 def keep(directory: Path, binary: str) -> None:
     """Run the server until nobody uses it. Says `ready` on standard output when it answers."""
+    os.umask(0o077)  # what the server writes is for nobody else
     keeper_lock = _lock(directory / "keeper.lock", fcntl.LOCK_EX)
     os.set_inheritable(keeper_lock, False)
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
@@ -186,34 +241,44 @@ def keep(directory: Path, binary: str) -> None:
         socket_connect_timeout=1,
         retry=Retry(NoBackoff(), 0),  # redis-py's own ten retries take seconds
     )
-    server_pid = _answering_pid(client)
-    if server_pid is None:
-        server_pid = _start_server(directory, path, binary)
     try:
-        _wait_until_ready(client, server_pid)
+        server = _left_behind(path) or _start_server(directory, path, binary)
+    except PermissionError as error:
+        os.close(keeper_lock)
+        print(error, flush=True)  # noqa: T201
+        return
+    try:
+        _wait_until_ready(client, server)
         client.config_set("appendonly", "yes")  # unless it is on already, writes the file now
     except TimeoutError as error:
-        _stop(server_pid)
+        _stop(server)
         os.close(keeper_lock)
         print(error, flush=True)  # noqa: T201
         return
     print("ready", flush=True)  # noqa: T201
-    threading.Thread(target=_end_with, args=(server_pid,), daemon=True).start()
+    threading.Thread(target=_end_with, args=(server,), daemon=True).start()
     with _opened(directory / "users.lock", fcntl.LOCK_EX):
-        _stop(server_pid)
+        _stop(server)
         # Before newcomers go on: they would take a keeper that is about to end for a server.
         os.close(keeper_lock)
 
 
-def _answering_pid(client: redis.Redis) -> int | None:
-    """The process id of a server that a crashed keeper left behind, if there is one."""
-    try:
-        return int(client.info("server")["process_id"])
-    except redis.exceptions.RedisError:
+def _left_behind(path: Path) -> Process | None:
+    """The server that a crashed keeper left behind, if there is one. Never another user's, which
+    we would trust with our data, nor whatever a server claims to be, which we would end."""
+    peer = peer_at(path)
+    if peer is None:
         return None
+    if peer.user_id != os.getuid():
+        raise PermissionError(_not_ours(path))
+    try:
+        found = Process(peer.pid)
+    except OSError:  # gone meanwhile
+        return None
+    return found if peer_at(path) == peer else None
 
 
-def _start_server(directory: Path, path: Path, binary: str) -> int:
+def _start_server(directory: Path, path: Path, binary: str) -> Process:
     path.unlink(missing_ok=True)
     # Durable by default: fsync each second, rewrite when the file has doubled. The snapshots beside
     # it are one small file to copy away.
@@ -238,7 +303,7 @@ def _start_server(directory: Path, path: Path, binary: str) -> int:
         stderr=subprocess.DEVNULL,
         preexec_fn=_die_with_parent,
     )
-    return server.pid
+    return Process(server.pid)
 
 
 def _is_snapshot_alone(directory: Path) -> bool:
@@ -255,13 +320,13 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
 
 
-def _wait_until_ready(client: redis.Redis, pid: int) -> None:
+def _wait_until_ready(client: redis.Redis, server: Process) -> None:
     deadline = time.monotonic() + START_TIMEOUT
     while time.monotonic() < deadline:
         try:
             client.ping()
         except redis.exceptions.RedisError:
-            if not _alive(pid):
+            if not server.is_alive():
                 raise TimeoutError("the server ended at once, see redis.log") from None
             time.sleep(0.02)
         else:
@@ -269,32 +334,20 @@ def _wait_until_ready(client: redis.Redis, pid: int) -> None:
     raise TimeoutError(f"no answer within {START_TIMEOUT:.0f} s, see redis.log")
 
 
-def _alive(pid: int) -> bool:
-    with contextlib.suppress(ChildProcessError):
-        ended, _ = os.waitpid(pid, os.WNOHANG)
-        return ended == 0
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def _end_with(pid: int) -> None:
+def _end_with(server: Process) -> None:
     """The server is gone without us (a crash, a kill): the next user starts another."""
-    while _alive(pid):
+    while server.is_alive():
         time.sleep(0.2)
     os._exit(1)
 
 
-def _stop(pid: int) -> None:
+def _stop(server: Process) -> None:
     """SIGTERM writes the append-only file out; SIGKILL only when that takes too long."""
     for number, patience in ((signal.SIGTERM, 10.0), (signal.SIGKILL, 5.0)):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, number)
+        server.send(number)
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
-            if not _alive(pid):
+            if not server.is_alive():
                 return
             time.sleep(0.01)
 

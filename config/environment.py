@@ -71,17 +71,21 @@ def time_zone(name: str, default: str) -> str:
     return _read(name, default, "a time zone such as Europe/Berlin", lambda raw: ZoneInfo(raw).key)
 
 
-def email(name: str, default: str) -> dict[str, Any]:
-    """Django's EMAIL_… settings from one address."""
+def email(name: str, folder: Path) -> dict[str, Any]:
+    """Django's EMAIL_… settings from one address. By default, mail goes to files in `folder`."""
 
     def parse(raw: str) -> dict[str, Any]:
-        if raw.partition("://")[0] not in environ.Env.EMAIL_SCHEMES:
+        scheme = raw.partition("://")[0]
+        # The console's output is a log, and links to new passwords do not belong there.
+        if scheme not in environ.Env.EMAIL_SCHEMES or scheme == "consolemail":
             raise ValueError(raw)
         parsed = environ.Env.email_url_config(raw)
         return {key: value for key, value in parsed.items() if value is not None}
 
-    expects = "smtp+tls://user:password@mail.example.com:587, smtp://… or consolemail://"
-    return _read(name, parse(default), expects, parse)
+    expects = "smtp+tls://user:password@mail.example.com:587, smtp://… or filemail:///folder"
+    files = "django.core.mail.backends.filebased.EmailBackend"
+    default = {"EMAIL_BACKEND": files, "EMAIL_FILE_PATH": str(folder)}
+    return _read(name, default, expects, parse)
 
 
 def database(name: str, default_path: Path) -> dict[str, Any]:
@@ -138,6 +142,11 @@ def site_url(name: str, default: str) -> str:
         return f"{parts.scheme}://{parts.netloc}"
 
     return _read(name, default, "an address such as https://scores.example.com", parse)
+
+
+def keep_files_private() -> None:
+    """Files that this process and its children make are their owner's alone."""
+    os.umask(0o077)
 
 
 def private_folder(path: Path) -> Path:

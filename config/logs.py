@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import logging
+import re
 from datetime import UTC, datetime
 
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "request"}
+
+
+# Whoever reads such an address in a log could set the password.
+_RESET = "/accounts/reset/"
+_SECRET = re.compile(rf"{_RESET}[^/\s]+/[^/\s]+")
 
 
 class LineFormatter(logging.Formatter):
@@ -26,7 +32,7 @@ class LineFormatter(logging.Formatter):
         line = " ".join(parts)
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
-        return line
+        return _SECRET.sub(_RESET + "…", line) if _RESET in line else line
 
 
 def _quoted(value: object) -> str:

@@ -19,7 +19,8 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 environment.read_file(BASE_DIR / ".env")
 
-# Holds password hashes, sessions and logs.
+# Holds password hashes, sessions, logs and mail: whatever starts, its files are for nobody else.
+environment.keep_files_private()
 VAR_DIR = environment.private_folder(
     Path(environment.text("VAR_DIR") or BASE_DIR / "var").resolve()
 )
@@ -224,8 +225,8 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 
-# Password resets; in a local trial they appear in var/log/web.log.
-globals().update(environment.email("EMAIL_URL", "consolemail://"))
+# Password resets. Without a server each mail is a file; never in a log, which more people read.
+globals().update(environment.email("EMAIL_URL", VAR_DIR / "mail"))
 DEFAULT_FROM_EMAIL = environment.text("DEFAULT_FROM_EMAIL", "Rostrum <rostrum@localhost>")
 
 # Forms are small; the largest body is a bulk submission of 10,000 rows to the API.

@@ -75,12 +75,14 @@ def test_the_local_key_is_made_once(tmp_path):
     assert (tmp_path / "secret_key").stat().st_mode & 0o077 == 0
 
 
-def test_mail_is_printed_locally_and_sent_where_the_environment_says(tmp_path):
+def test_mail_is_kept_in_files_locally_and_sent_where_the_environment_says(tmp_path):
     ask = (
         "from django.conf import settings as s; print(s.EMAIL_BACKEND, s.EMAIL_HOST, s.EMAIL_PORT)"
     )
     local = manage("shell", "-v0", "-c", ask, var=tmp_path)
-    assert "console.EmailBackend" in local.stdout
+    assert "filebased.EmailBackend" in local.stdout
+    console = manage("check", var=tmp_path, EMAIL_URL="consolemail://")
+    assert "EMAIL_URL='consolemail://' is not valid" in console.stderr
     smtp = {"EMAIL_URL": "smtp+tls://user:secret@mail.example.com:587"}
     sent = manage("shell", "-v0", "-c", ask, var=tmp_path, **smtp)
     assert "smtp.EmailBackend mail.example.com 587" in sent.stdout

@@ -75,7 +75,6 @@ class Command(BaseCommand):
         if options["build"]:
             self.collect_static()
             return
-        os.umask(0o077)  # files under var/ are for nobody else, the children's too
         host, port = options["host"], options["port"]
         try:
             only_copy = FileLock(settings.VAR_DIR / "serve.lock")
@@ -146,7 +145,7 @@ class Command(BaseCommand):
             lines.append(f"On other machines, open {' or '.join(others)}")
         lines += self.sample_lines(moving=plays_demo(options))
         if options["logs"] == "files":
-            lines.append("Logs are in var/log/.")
+            lines.append("Logs are in var/log/, mail is in var/mail/.")
         lines.append("Stop with Ctrl-C.")
         self.say("\n".join(lines))
 
