@@ -31,15 +31,21 @@ def peer_at(path: Path) -> Peer | None:
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(1)
         connection.connect(str(path))
-        if sys.platform == "linux":
-            raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-            pid, user_id, _ = struct.unpack("3i", raw)
-            return Peer(pid, user_id)
-        if sys.platform == "darwin":
-            pid = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID)
-            credentials = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 76)
-            return Peer(pid, struct.unpack_from("2I", credentials)[1])
+        return _peer_of(connection)
     return None
+
+
+def _peer_of(connection: socket.socket) -> Peer | None:
+    if sys.platform == "linux":
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        pid, user_id, _ = struct.unpack("3i", credentials)
+        return Peer(pid, user_id)
+    elif sys.platform == "darwin":  # noqa: RET505 mypy follows these as one statement
+        pid = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID)
+        credentials = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 76)
+        return Peer(pid, struct.unpack_from("2I", credentials)[1])
+    else:
+        return None
 
 
 class Process:

@@ -84,7 +84,7 @@ def may_see(user: User | AnonymousUser | None, board: Board) -> bool:
     """Public and unlisted: everyone. Private: members, and staff who may view boards."""
     if board.visibility != Board.Visibility.PRIVATE:
         return True
-    if user is None or not is_known(user):
+    if user is None or not user.is_authenticated:
         return False
     return is_staff_with(user, "view_board") or board.members.filter(pk=user.pk).exists()
 

@@ -95,13 +95,13 @@ def note_rights(
         return
     others = model.objects.filter(pk__in=pk_set or ())
     kind = {User: "account", Group: "group", Permission: "permission"}[type(instance)]
-    audit.record(
-        "group.rights" if sender is Group.permissions.through else "account.rights",
-        actor=audit.actor_at_hand(),
-        **{kind: _named(instance)},
-        change=_CHANGES[action],
-        to=sorted(map(_named, others)),
-    )
+    data: dict[str, Any] = {
+        kind: _named(instance),
+        "change": _CHANGES[action],
+        "to": sorted(map(_named, others)),
+    }
+    name = "group.rights" if sender is Group.permissions.through else "account.rights"
+    audit.record(name, actor=audit.actor_at_hand(), **data)
 
 
 @receiver(post_delete, sender=Group)

@@ -89,11 +89,11 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]
     def get_list_filter(self, request: HttpRequest) -> Any:
         return self._shown(request, super().get_list_filter(request))
 
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:  # type: ignore[override]
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         is_about_rights = lookup.partition("__")[0] in RIGHTS
         if is_about_rights and not _is_superuser(request):
             return False
-        return super().lookup_allowed(lookup, value, request)  # type: ignore[call-arg]
+        return super().lookup_allowed(lookup, value, request)
 
     def _shown(self, request: HttpRequest, fields: Any) -> list[Any]:
         return [name for name in fields if name not in RIGHTS or _is_superuser(request)]

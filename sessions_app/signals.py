@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in
 from django.db import transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save
@@ -34,11 +35,9 @@ def sign_out_after_change(instance: AbstractBaseUser, created: bool, **kwargs: A
 
 
 @receiver(post_save, sender=get_user_model())
-def note_look(
-    instance: AbstractBaseUser, update_fields: frozenset[str] | None = None, **kwargs: Any
-) -> None:
+def note_look(instance: User, update_fields: frozenset[str] | None = None, **kwargs: Any) -> None:
     """For the names that others choose later."""
-    if update_fields is not None and instance.USERNAME_FIELD not in update_fields:
+    if update_fields is not None and "username" not in update_fields:
         return
     looks = names.looks_of(instance.get_username())
     known = NameLook.objects.filter(user=instance.pk)

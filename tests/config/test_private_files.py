@@ -1,5 +1,6 @@
 """Whatever starts: nobody else can read what it writes, and no log holds a link to a password."""
 
+import logging
 import os
 import re
 import subprocess
@@ -16,11 +17,14 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 MAIL = """
 from django.contrib.auth.models import User
 from django.test import Client
-from django.test.utils import setup_test_environment
 User.objects.create_user("ann", "ann@example.com", "a long password")
-answer = Client().post("/accounts/reset/", {"email": "ann@example.com"}, headers={"host": "localhost"})
-from sessions_app import background
-print(answer.status_code)
+Client(headers={"host": "localhost"}).post("/accounts/reset/", {"email": "ann@example.com"})
+"""
+JOIN = """
+import sys
+from pathlib import Path
+from config import embedded
+embedded.join(Path(sys.argv[1]))
 """
 
 
@@ -59,18 +63,13 @@ def test_commands_alone_leave_nothing_open_to_others(tmp_path):
 
 def test_the_embedded_server_alone_leaves_nothing_open_to_others(tmp_path):
     var = tmp_path / "redis"
-    join = (
-        f"from pathlib import Path; from config import embedded; embedded.join(Path({str(var)!r}))"
-    )
-    subprocess.run([sys.executable, "-c", join], cwd=ROOT, umask=0o022, check=True)
+    subprocess.run([sys.executable, "-c", JOIN, str(var)], cwd=ROOT, umask=0o022, check=True)
     wait_for(lambda: not embedded._keeper_alive(var))
     assert open_to_others(var) == []
     assert (var / "dump.rdb").exists()
 
 
 def test_a_link_to_a_new_password_is_never_in_a_log_line():
-    import logging
-
     formatter = LineFormatter()
     address = "/accounts/reset/MQ/c5w2ab-0123456789abcdef0123456789abcdef/"
     for record in (
@@ -81,5 +80,6 @@ def test_a_link_to_a_new_password_is_never_in_a_log_line():
         line = formatter.format(logging.makeLogRecord({"name": "rostrum", **record}))
         assert "/accounts/reset/…" in line
         assert not re.search("MQ|c5w2ab", line)
-    line = formatter.format(logging.makeLogRecord({"msg": "", "path": "/accounts/reset/sent/"}))
+    record = {"name": "rostrum", "msg": "", "path": "/accounts/reset/sent/"}
+    line = formatter.format(logging.makeLogRecord(record))
     assert line.endswith("path=/accounts/reset/sent/")
