@@ -12,11 +12,10 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from config.locks import LockTakenError
-from leaderboard import nearby, pointer, rebuild
+from leaderboard import consumer, nearby, pointer, rebuild, troubles
 from leaderboard.models import Board, ScoreEvent, Season
-from leaderboard.pointer import CLOSED, PAUSED, Pointer
-from leaderboard.services import moderation, seasons
+from leaderboard.pointer import CLOSED, PAUSED, Look, Pointer
+from leaderboard.services import boards, moderation, seasons
 
 logger = logging.getLogger("rostrum.clock")
 
@@ -26,24 +25,30 @@ DELETED_AT_ONCE = 5000
 class Clock:
     """Remembers what it has told SQL, so that a quiet second costs one round trip."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, finishes: bool = True) -> None:
+        """Without `finishes`, boards that have to be rebuilt are left to somebody else."""
+        self._finishes = finishes
         self._told: dict[str, Pointer] = {}
+        self._watch = troubles.Watch("clock")
+        self._finishing = troubles.Watch("rebuild")
 
     def tick(self) -> None:
-        boards = list(Board.objects.all())
-        for board, at in zip(boards, pointer.read_all(boards), strict=True):
-            try:
-                self.look_at(board, at)
-            except LockTakenError:
-                continue  # somebody moves this board's season right now
+        known = list(Board.objects.all())
+        for board, found in zip(known, pointer.look_at_all(known), strict=True):
+            with self._watch.over(board):
+                self.look_at(board, found)
+        if self._finishes:
+            self.finish_waiting()
 
-    def look_at(self, board: Board, at: Pointer | None) -> None:
+    def look_at(self, board: Board, found: Look | Exception) -> None:
+        if isinstance(found, Exception):
+            raise found
+        at = found.at
         if at is None:
             self.restore(board)
             return
         if at.state == PAUSED:
-            self.resume(board, at)
-            return
+            return  # being rebuilt, or waiting for it
         if at.is_open and seasons.roll_if_over(board, at):
             logger.info("Season ended", extra={"board": board.slug, "season": at.number})
             at = pointer.current(board)
@@ -55,50 +60,66 @@ class Clock:
                 seasons.open_planned(due)
                 at = pointer.current(board)
         if at is not None and self._told.get(board.slug) != at:
-            seasons.follow_pointer(board)
+            if not seasons.follow_pointer(board):
+                seasons.leave_closed(board, at)
+                return
+            if at.is_open and rebuild.is_lost(board, at.number):
+                with seasons.season_lock(board, wait=0):
+                    rebuild.ask_for(board, at)
             self._told[board.slug] = at
 
     def restore(self, board: Board) -> None:
-        """Redis has lost the board, or it is new: put back what SQL knows."""
-        if pointer.current(board) is None:
+        """Redis has lost the board, or it is new: put back what SQL knows. Its scores follow."""
+        if pointer.current(board) is not None:
+            logger.warning(
+                "The season pointer was lost and is restored; the board is rebuilt from its log",
+                extra={"board": board.slug},
+            )
+
+    def finish_waiting(self) -> None:
+        """Rebuild the boards that wait for it. Apart from `tick`: it may take minutes for one, and
+        the seasons of the others must end in time."""
+        known = list(Board.objects.all())
+        for board, found in zip(known, pointer.look_at_all(known), strict=True):
+            with self._finishing.over(board):
+                self.finish(board, found)
+
+    def finish(self, board: Board, found: Look | Exception) -> None:
+        """A change that died has left the board paused, or Redis has lost its scores; nobody holds
+        its lock then."""
+        if isinstance(found, Exception):
+            raise found
+        if found.at is None:
             return
-        moderation.apply_everywhere_rules(board)
-        logger.warning(
-            "The season pointer was lost and is restored; `manage.py rebuild` brings back scores",
-            extra={"board": board.slug},
-        )
-
-    def resume(self, board: Board, at: Pointer) -> None:
-        """A rebuild that died has left the board paused; nobody holds its lock then.
-
-        It may have died between new rules and the keys that fit them, so it is done again.
-        """
-        with seasons.season_lock(board, wait=0):
-            if pointer.read(board) == at:
-                rebuild.rebuild_board(board)
+        if found.at.state == PAUSED or found.remake or found.reschedule:
+            boards.finish(board=board)
 
 
 def archive_waiting() -> int:
     """Archive every season that waits for it, whoever ended it; returns how many."""
     done = 0
+    watch = troubles.Watch("archive")
     for board in Board.objects.all():
-        if not pointer.read_ended(board):
-            continue
-        try:
-            with seasons.season_lock(board, wait=0) as held:
-                done += seasons.archive_ended(board, held)
-        except LockTakenError:
-            continue  # somebody archives this board right now
+        with watch.over(board):
+            if pointer.read_ended(board):
+                with seasons.season_lock(board, wait=0) as held:
+                    done += seasons.archive_ended(board, held)
     return done
 
 
 def sweep() -> None:
-    """Lift restrictions whose time is over; forget places and scores that are kept no longer."""
+    """Lift restrictions whose time is over; forget places, scores and readers that are kept no
+    longer."""
     moderation.lift_expired()
-    for board in Board.objects.all():
-        nearby.sweep(board)
-    for board in Board.objects.filter(history_days__isnull=False):
-        forget_old_events(board)
+    watch = troubles.Watch("sweep")
+    known = list(Board.objects.all())
+    for board in known:
+        with watch.over(board):
+            nearby.sweep(board)
+            consumer.forget_idle_readers(board)
+            if board.history_days is not None:
+                forget_old_events(board)
+    troubles.forget_others(board.slug for board in known)
 
 
 def forget_old_events(board: Board) -> int:

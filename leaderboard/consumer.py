@@ -22,7 +22,7 @@ from redis.exceptions import ResponseError
 from config import scripts
 from config.cluster import CautiousCluster
 from config.redis import get_redis
-from leaderboard import activity, keys, overtaking, records
+from leaderboard import activity, keys, overtaking, records, troubles
 from leaderboard.bulk import insert_rows
 from leaderboard.events import Event, events_of
 from leaderboard.models import Board, ScoreEvent
@@ -79,6 +79,8 @@ class Consumer:
         self.name = name or f"{socket.gethostname()}-{os.getpid()}"
         self._claim_at = 0.0
         self._warn_at: dict[str, float] = {}
+        self._storing = troubles.Watch("log")
+        self._caring = troubles.Watch("stream")
 
     def run_once(self) -> int:
         """Store what waits, up to a batch per board; returns how many events were seen."""
@@ -88,12 +90,19 @@ class Consumer:
             self._claim_at = time.monotonic() + CLAIM_AFTER / 3
         seen = 0
         for board, events in self.read(list(boards.values()), claiming):
-            seen += len(events)
-            self.handle(board, events)
+            with self._storing.over(board):
+                seen += self._stored(board, events)
         if claiming:
             for board in boards.values():
-                self.look_after(board)
+                with self._caring.over(board):
+                    self.look_after(board)
         return seen
+
+    def _stored(self, board: Board, events: list[Event] | Exception) -> int:
+        if isinstance(events, Exception):
+            raise events
+        self.handle(board, events)
+        return len(events)
 
     def drain(self, board: Board, until: str) -> None:
         """Store what nobody else has taken of one board, and what a dead worker left, up to an
@@ -101,12 +110,18 @@ class Consumer:
         self.join(board)
         while batches := list(self.read([board], claiming=True)):
             for _, events in batches:
+                if isinstance(events, Exception):
+                    raise events
                 self.handle(board, events)
-            if stream_order(events[-1].stream_id) >= stream_order(until):
+                last = events[-1].stream_id
+            if stream_order(last) >= stream_order(until):
                 return
 
-    def read(self, boards: Sequence[Board], claiming: bool) -> Iterator[tuple[Board, list[Event]]]:
-        """New events of every board, and those that a dead worker left, in one round trip."""
+    def read(
+        self, boards: Sequence[Board], claiming: bool
+    ) -> Iterator[tuple[Board, list[Event] | Exception]]:
+        """New events of every board, and those that a dead worker left, in one round trip; a board
+        that cannot be read has the error in their place."""
         pipe = get_redis().pipeline(transaction=False)
         for board in boards:
             stream = keys.events(board.key)
@@ -121,7 +136,7 @@ class Consumer:
                 if isinstance(reply, ResponseError) and "NOGROUP" in str(reply):
                     self.join(board)
                 elif isinstance(reply, Exception):
-                    raise reply
+                    yield board, reply
             if isinstance(claimed, list | tuple) and claimed[1]:
                 yield board, events_of(claimed[1])
             if not isinstance(new, Exception) and new:
@@ -148,15 +163,14 @@ class Consumer:
             )
         except ResponseError as error:
             if "NOGROUP" not in str(error) and "UNBLOCKED" not in str(error):
-                raise
+                return None  # one stream is broken; `run_once` finds it, and serves the others
             for board in boards.values():  # a new board, or one that was deleted while we waited
                 self.join(board)
             return 0
         seen = 0
         for stream, entries in streams or ():
-            events = events_of(entries)
-            seen += len(events)
-            self.handle(boards[stream], events)
+            with self._storing.over(boards[stream]):
+                seen += self._stored(boards[stream], events_of(entries))
         return seen
 
     def join(self, board: Board) -> None:

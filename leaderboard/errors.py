@@ -41,3 +41,9 @@ class NotOnBoardError(ServiceError):
     """The player has no entry on this board."""
 
     code = "unknown_player"
+
+
+class WouldLoseError(ServiceError):
+    """A rebuild would lose entries that the score log does not have."""
+
+    code = "would_lose"

@@ -146,8 +146,8 @@ def feed_live(slug: str) -> str:
 
 
 def season_pointer(board: str) -> str:
-    """hash: `number`, `state`, `opens`, `closes` of the running season; TTL none, it is the truth;
-    written by seasons.
+    """hash: `number`, `state`, `opens`, `closes` of the running season, with `remake` and
+    `reschedule` while that is to be finished; TTL none, it is the truth; written by seasons.
     """
     return f"{board}:season"
 
@@ -232,6 +232,13 @@ def import_progress(board: str, digest: str) -> str:
     being the file's; TTL a week; written by `import_scores`.
     """
     return f"{board}:import:{digest}"
+
+
+def troubles() -> str:
+    """hash: duty and slug → error and time, for boards that a worker cannot serve; TTL none, a
+    field goes when the duty succeeds; written by the worker.
+    """
+    return "leaderboard:troubles"
 
 
 def notices(player: str) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.template.defaultfilters import filesizeformat
-from django.utils.formats import number_format
+from django.utils import timezone
+from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext as _
 
-from leaderboard import keys
+from leaderboard import keys, troubles
 from leaderboard.consumer import STREAM_BOUND, lags
 from leaderboard.models import Board
 from sessions_app import presence
@@ -56,10 +59,48 @@ def boards() -> Section:
         _("There is no board yet."),
         BOARDS,
     )
-    return Section(_("Boards"), 30, _facts(waiting, dead), [table])
+    failing = _troubles()
+    return Section(_("Boards"), 30, _facts(waiting, dead, failing), [failing, table])
 
 
-def _facts(waiting: dict[str, int], dead: dict[Board, int]) -> list[Fact]:
+def _troubles() -> Table:
+    """Of every board, not only of the newest."""
+    duties = {
+        "clock": _("Season clock"),
+        "rebuild": _("Rebuild"),
+        "archive": _("Archive"),
+        "log": _("Score log"),
+        "stream": _("Score stream"),
+        "sweep": _("Clean-up"),
+    }
+    found = troubles.read()
+    names = dict(
+        Board.objects.filter(slug__in={one.slug for one in found}).values_list("slug", "name")
+    )
+    rows = [
+        (names[one.slug], duties.get(one.duty, one.duty), one.error, _moment(one.since))
+        for one in found
+        if one.slug in names
+    ]
+    return Table(
+        _("Boards in trouble"),
+        [_("Board"), _("Work of the worker"), _("Error"), _("Since")],
+        rows,
+        _(
+            "The worker could not do this work for these boards and tries again all the time; the "
+            "other boards are served. A row goes when the work succeeds. The worker's log has the "
+            "whole error."
+        ),
+        _("Every board is served."),
+        BOARDS,
+    )
+
+
+def _moment(value: datetime) -> str:
+    return date_format(timezone.localtime(value), "DATETIME_FORMAT")
+
+
+def _facts(waiting: dict[str, int], dead: dict[Board, int], failing: Table) -> list[Fact]:
     late, buried = sum(waiting.values()), sum(dead.values())
     return [
         Fact(
@@ -79,6 +120,12 @@ def _facts(waiting: dict[str, int], dead: dict[Board, int]) -> list[Fact]:
                 "why for each of the others."
             ),
             warning=buried > 0,
+        ),
+        Fact(
+            _("Failures of the worker"),
+            number_format(len(failing.rows)),
+            _("Boards for which some work of the worker fails. Zero is good; see the table below."),
+            warning=bool(failing.rows),
         ),
     ]
 

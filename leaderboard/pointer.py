@@ -4,6 +4,10 @@ A hash per board, `number`, `state`, `opens`, `closes`. It is moved only by `mov
 only from where the mover believes it to be, so of many who try, one succeeds. SQL follows.
 
 States: `open`; `closed`, between two seasons; `paused`, while a board is rebuilt.
+
+Two more fields say what somebody has begun and not finished yet, so that the clock can finish it
+when they died: `remake`, the board's keys are to be made again from the score log; `reschedule`,
+the season's end is to follow the board's calendar.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from leaderboard.models import Board, ScoreEvent, Season
 from leaderboard.schedule import cron_line, last_boundary, next_boundary
 
 FIELDS = ("number", "state", "opens", "closes")
+REMAKE, RESCHEDULE = "remake", "reschedule"
 SEQUENCE_GAP = 1_000_000
 OPEN, CLOSED, PAUSED = "open", "closed", "paused"
 
@@ -48,6 +53,15 @@ class Pointer:
     @property
     def closes_at(self) -> datetime | None:
         return None if self.closes is None else moment(self.closes)
+
+
+@dataclass(frozen=True)
+class Look:
+    """The pointer, and what is left to do for its board."""
+
+    at: Pointer | None
+    remake: bool
+    reschedule: str  # the calendar to follow, '' for none
 
 
 @dataclass(frozen=True)
@@ -98,6 +112,35 @@ def read_all(boards: Sequence[Board]) -> list[Pointer | None]:
     for board in boards:
         pipe.hmget(keys.season_pointer(board.key), *FIELDS)
     return [parse(values) for values in pipe.execute()]
+
+
+def look(board: Board) -> Look:
+    (found,) = look_at_all([board])
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def look_at_all(boards: Sequence[Board]) -> list[Look | Exception]:
+    """One round trip; a board with a broken key has the error in its place."""
+    pipe = get_redis().pipeline(transaction=False)
+    for board in boards:
+        pipe.hmget(keys.season_pointer(board.key), *FIELDS, REMAKE, RESCHEDULE)
+    return [
+        values
+        if isinstance(values, Exception)
+        else Look(parse(values[:4]), bool(values[4]), (values[5] or b"").decode())
+        for values in pipe.execute(raise_on_error=False)
+    ]
+
+
+def note(board: Board, field: str, value: str = "1") -> None:
+    """Remember what has to be finished: `REMAKE`, `RESCHEDULE`."""
+    get_redis().hset(keys.season_pointer(board.key), field, value)
+
+
+def forget_note(board: Board, field: str) -> None:
+    get_redis().hdel(keys.season_pointer(board.key), field)
 
 
 def read_ended(board: Board) -> list[Ended]:
@@ -182,14 +225,24 @@ def roll(board: Board, believed: Pointer) -> Move:
     )
 
 
+def calendar(board: Board) -> str:
+    """By what a board's seasons end, as text: the note `reschedule` holds the one to follow, so
+    that nothing moves when the change was never saved."""
+    return f"{board.schedule} {board.cron} {board.time_zone}"
+
+
 def next_close(board: Board, now: datetime) -> int | None:
     """When a season that begins now will end by the board's schedule; None: by hand."""
     line = cron_line(board.schedule, board.cron)
     return None if line is None else microseconds(next_boundary(line, board.zone, now))
 
 
-def restore(board: Board) -> Move | None:
-    """Put a lost pointer back as SQL last knew it; None when the board never had a season."""
+def restore(board: Board, *, believed: Pointer | None = None) -> Move | None:
+    """Put a lost pointer back as SQL last knew it; None when the board never had a season.
+
+    With it everything else was lost. Where the log has scores the season comes back paused, and is
+    open when they are on the board again: the clock does that.
+    """
     season = Season.objects.filter(board=board).exclude(state="planned").order_by("-number").first()
     if season is None:
         return None
@@ -197,12 +250,21 @@ def restore(board: Board) -> Move | None:
     # lost stream may have held: it gives the events their order.
     last = ScoreEvent.objects.filter(board=board).aggregate(Max("sequence"))["sequence__max"] or 0
     get_redis().set(keys.sequence(board.key), last + SEQUENCE_GAP, nx=True)
+    for past in Season.objects.filter(board=board, state=Season.State.CLOSING):
+        closes = "" if past.closes is None else microseconds(past.closes)
+        ended = microseconds(past.closed_at or past.closes or past.opens)
+        times = f"{microseconds(past.opens)} {closes} {ended}"
+        get_redis().hsetnx(keys.ended_seasons(board.key), str(past.number), times)
+    note(board, REMAKE)
+    state = CLOSED
+    if season.state == Season.State.OPEN:
+        state = PAUSED if last else OPEN
     return move(
         board,
-        believed=None,
+        believed=believed,
         mode="keep",
         number=season.number,
-        state=OPEN if season.state == Season.State.OPEN else CLOSED,
+        state=state,
         opens=microseconds(season.opens),
         closes=None if season.closes is None else microseconds(season.closes),
     )

@@ -13,7 +13,6 @@ from config.locks import LockTakenError, hold
 from config.processes import Wakeup
 from config.redis import OUTAGE_ERRORS
 from leaderboard import clock, consumer
-from leaderboard.models import Board
 
 logger = logging.getLogger("rostrum.worker")
 
@@ -35,8 +34,10 @@ class Worker:
     def __init__(self) -> None:
         self.asked_to_stop = Wakeup()  # by a signal handler, which must take no lock
         self.stopping = threading.Event()
+        self.finishing = clock.Clock()
         self.duties: list[tuple[str, Callable[[], None]]] = [
             ("clock", self.keep_time),
+            ("rebuild", self.rebuild),
             ("archive", self.archive),
             ("log", self.store_events),
             ("sweep", self.sweep),
@@ -91,13 +92,17 @@ class Worker:
         """As long as this worker is the leader; the others wait their turn."""
         try:
             with hold("season-clock", timeout=LEADER_TIMEOUT) as leading:
-                ticking = clock.Clock()
+                ticking = clock.Clock(finishes=False)
                 while not self.stopping.is_set() and not leading.lost:
                     ticking.tick()
                     close_old_connections()
                     self.stopping.wait(TICK)
         except LockTakenError:
             self.stopping.wait(1.0)
+
+    def rebuild(self) -> None:
+        self.finishing.finish_waiting()
+        self.stopping.wait(TICK)
 
     def archive(self) -> None:
         clock.archive_waiting()
@@ -115,6 +120,4 @@ class Worker:
 
     def sweep(self) -> None:
         clock.sweep()
-        for board in Board.objects.all():
-            consumer.forget_idle_readers(board)
         self.stopping.wait(SWEEP)

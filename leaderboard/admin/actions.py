@@ -95,9 +95,7 @@ class BoardActions:
                 open_next=form.cleaned_data["open_next"],
                 archive_now=False,
             )
-            return _("%(season)s is closed. The worker archives its standings.") % {
-                "season": season.name
-            }
+            return services.closing_sentence(season)
 
         return self._act(
             request,
@@ -142,14 +140,18 @@ class BoardActions:
         form = RebuildForm(request.POST if request.method == "POST" else None)
 
         def do(actor: Actor) -> str:
-            check = form.cleaned_data["check_only"]
-            report = services.rebuild_board(board=board, actor=actor, check=check)
+            report = services.rebuild_board(
+                board=board,
+                actor=actor,
+                check=form.cleaned_data["check_only"],
+                allow_loss=form.cleaned_data["allow_loss"],
+            )
             text = ngettext(
-                "%(count)s player differed from the score log.",
-                "%(count)s players differed from the score log.",
+                "%(count)s entry differed from the score log.",
+                "%(count)s entries differed from the score log.",
                 report.count,
             )
-            return text % {"count": report.count}
+            return " ".join([text % {"count": report.count}, *report.warnings])
 
         return self._act(
             request,

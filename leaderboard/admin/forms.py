@@ -141,3 +141,8 @@ class ResetForm(forms.Form):
 
 class RebuildForm(forms.Form):
     check_only = forms.BooleanField(label=_("Only compare, change nothing"), required=False)
+    allow_loss = forms.BooleanField(
+        label=_("Allow losing entries that the score log does not have"),
+        required=False,
+        help_text=_("Without it, a rebuild that would lose entries is refused and names them."),
+    )

@@ -63,6 +63,27 @@ class Season(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("season", args=[self.board.slug, self.number])
 
+    def advance(self, state: str, **values: object) -> bool:
+        """Move on to `state` and set `values` with it; False, and nothing changes, when the season
+        is beyond that. In the database itself, because a late look at the pointer may meet an
+        archive: closed is final."""
+        before = FROM[Season.State(state)]
+        values |= {"state": state}
+        moved = Season.objects.filter(pk=self.pk, state__in=before).update(**values)
+        if moved:
+            for name, value in values.items():
+                setattr(self, name, value)
+        return bool(moved)
+
+
+# The states in which a season may be to enter, or stay in, the next.
+FROM = {
+    Season.State.PLANNED: (Season.State.PLANNED,),
+    Season.State.OPEN: (Season.State.PLANNED, Season.State.OPEN),
+    Season.State.CLOSING: (Season.State.PLANNED, Season.State.OPEN, Season.State.CLOSING),
+    Season.State.CLOSED: (Season.State.OPEN, Season.State.CLOSING),
+}
+
 
 class FinalStanding(models.Model):
     """One player's place when a season ended, with the details of that day.

@@ -24,7 +24,7 @@ from leaderboard.archive import FIELDS as STANDING_FIELDS
 from leaderboard.bulk import insert_rows, large_cache, storable_json, storable_time
 from leaderboard.consumer import EVENT_FIELDS
 from leaderboard.engine import RedisLeaderboard
-from leaderboard.engine.windows import period_at
+from leaderboard.engine.windows import periods_since
 from leaderboard.models import Board, FinalStanding, Player, ScoreEvent, Season
 from leaderboard.records import PLAYER_FIELDS
 from leaderboard.replay import Ranking, Replay, standings
@@ -41,6 +41,7 @@ from leaderboard.services.seasons import season_name
 MOST_OTHERS = 1000
 # Beyond this many players, each has played once in the running season.
 MOST_WITH_HISTORY = 5000
+FOREVER = 2**63
 
 Step = Callable[[int], None]
 
@@ -114,11 +115,15 @@ class _Seeding:
         self.now = timezone.now()
         self.sequence = 0
         self.ranking = Ranking(board.order, board.ties, board.ranking, board.subscore_order or None)
-        # Windows that go on over several seasons, by their name.
-        self.windows = {
-            name: (period_at(name, pointer.microseconds(self.now), board.zone), self.replay())
+        # Windows that go on over several seasons, the past ones too where there is a history.
+        now = pointer.microseconds(self.now)
+        engine = board.engine(1)
+        start = now - engine.rules.retention if len(people) <= MOST_WITH_HISTORY else now
+        self.windows = [
+            (period, self.replay())
             for name in board.windows
-        }
+            for period in periods_since(name, start, now, board.zone)
+        ]
         *self.past, self.present = self.season_times()
 
     def replay(self) -> Replay:
@@ -225,8 +230,8 @@ class _Seeding:
 
     def fill(self, engine: RedisLeaderboard, replay: Replay) -> None:
         engine.fill(replay.filled_rows(self.details()))
-        for name, (_, window) in self.windows.items():
-            engine.window(name).fill(window.filled_rows())
+        for period, window in self.windows:
+            engine.window(period.window, period.name).fill(window.filled_rows())
 
     def some_players(self) -> list[int]:
         """Not everyone plays every season."""
@@ -239,15 +244,15 @@ class _Seeding:
         replay, scores, operator = self.replay(), array("d"), self.board.operator
         ranks = array("q")
         order = Ranks(self.ranking) if len(self.people) <= MOST_WITH_HISTORY else None
-        windows = [(period.start, window) for period, window in self.windows.values()]
+        windows = [(period.start, period.end or FOREVER, window) for period, window in self.windows]
         for sequence, attempt in enumerate(attempts, self.sequence + 1):
             at, person, value, subscore = attempt
             one = (person.id, operator, value, subscore, at, sequence)
             scores.append(replay.score(*one))
             if order is not None:
                 ranks.append(order.rank(person.id, replay.entries[person.id]))
-            for start, window in windows:
-                if at >= start:
+            for start, end, window in windows:
+                if start <= at < end:
                     window.score(*one)
         self.sequence += len(attempts)
         return replay, scores, ranks

@@ -1,5 +1,5 @@
 -- Put rebuilt entries in the place of the live ones, all sorted sets of a board in one step, and
--- let writers go on.
+-- let writers go on. Nothing is left to be made again.
 --
 -- KEYS[1] season pointer (hash), KEYS[2] sequence (string), KEYS[3] live channel,
 -- KEYS[4...] live sorted sets
@@ -23,6 +23,7 @@ if tonumber(redis.call('GET', KEYS[2]) or '0') < tonumber(ARGV[4]) then
 end
 local sequence = redis.call('INCR', KEYS[2])
 redis.call('HSET', KEYS[1], 'state', ARGV[3])
+redis.call('HDEL', KEYS[1], 'remake')
 local time = redis.call('TIME')
 redis.call('SPUBLISH', KEYS[3], string.format(
   '{"seq":%d,"at":%s,"op":"reset","season":%s}', sequence,

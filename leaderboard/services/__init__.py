@@ -6,7 +6,9 @@ from leaderboard.errors import (
     SeasonClosedError,
     SeasonOverlapError,
     ServiceError,
+    WouldLoseError,
 )
+from leaderboard.services.archives import rebuild_season
 from leaderboard.services.audit import Actor
 from leaderboard.services.boards import (
     change_board,
@@ -33,7 +35,7 @@ from leaderboard.services.scores import (
     submit_scores,
     update_details,
 )
-from leaderboard.services.seasons import close_season, open_season
+from leaderboard.services.seasons import close_season, closing_sentence, open_season
 
 __all__ = [
     "Actor",
@@ -43,12 +45,14 @@ __all__ = [
     "SeasonClosedError",
     "SeasonOverlapError",
     "ServiceError",
+    "WouldLoseError",
     "asubmit_score",
     "asubmit_scores",
     "aupdate_details",
     "ban_player",
     "change_board",
     "close_season",
+    "closing_sentence",
     "create_board",
     "delete_board",
     "delete_player",
@@ -57,6 +61,7 @@ __all__ = [
     "lift_restriction",
     "open_season",
     "rebuild_board",
+    "rebuild_season",
     "remove_player",
     "reset_board",
     "submit_score",

@@ -11,9 +11,9 @@ from django.db import transaction
 
 from config.redis import get_redis
 from leaderboard import keys, pointer, rebuild
+from leaderboard.differences import Report
 from leaderboard.errors import ServiceError
 from leaderboard.models import Board, ScoreEvent, Season
-from leaderboard.rebuild import Report
 from leaderboard.selectors.history import forget_season_list
 from leaderboard.services import audit, moderation, seasons
 from leaderboard.services.audit import Actor
@@ -84,8 +84,14 @@ def change_board(*, board: Board, changes: dict[str, Any], actor: Actor) -> None
 
     def save_and_wait() -> None:
         save()
-        time.sleep(RULES_KNOWN_AFTER)
+        wait_until_known()
 
+    # By hand, the end that somebody has set stays, in whatever zone.
+    rescheduled = bool({"schedule", "cron"} & changes.keys()) or (
+        scheduled and "time_zone" in changes
+    )
+    if rescheduled:
+        pointer.note(board, pointer.RESCHEDULE, pointer.calendar(board))
     if REORDERING & changes.keys():
         with seasons.season_lock(board) as held:
             # The keys of a season that waits for its archive follow the rules of then.
@@ -93,37 +99,64 @@ def change_board(*, board: Board, changes: dict[str, Any], actor: Actor) -> None
             at = pointer.current(board)
             if at is None:
                 save()
-            elif at.state == pointer.CLOSED:
-                rebuild.rebuild_windows(board, at, before_swap=save_and_wait)
             else:
-                rebuild.rebuild_board(board, before_swap=save_and_wait)
-            forget_unused_windows(board, before.get("windows", []))
+                old = Board.objects.get(pk=board.pk)
+                rebuild.change_rules(board, at, before=old, save=save_and_wait)
     else:
         save()
-    # By hand, the end that somebody has set stays, in whatever zone.
-    if {"schedule", "cron"} & changes.keys() or (scheduled and "time_zone" in changes):
+    if rescheduled:
         seasons.reschedule(board)
     if changes.get("max_entries"):
         board.engine().set_max_entries(board.max_entries, source="settings")
 
 
-def forget_unused_windows(board: Board, before: list[str]) -> None:
-    """Windows that are kept no longer expire by themselves, except the one for all time."""
-    if "all" in before and "all" not in board.windows:
-        entries = keys.window_entries(board.key, "all", "all")
-        get_redis().unlink(*keys.entries_keys(entries, Board.Group.values))
+def wait_until_known() -> None:
+    """A process that knows the old rules must not write by them to the new keys."""
+    time.sleep(RULES_KNOWN_AFTER)
+
+
+def finish(*, board: Board) -> None:
+    """Finish what somebody has begun who died, or bring back a board that Redis has lost.
+
+    `LockTakenError` when somebody is at work on it.
+    """
+    with seasons.season_lock(board, wait=0):
+        board.refresh_from_db()
+        found = pointer.look(board)
+        if found.remake:
+            moderation.apply_everywhere_rules(board)
+        rebuild.bring_back(board)
+    if found.reschedule == pointer.calendar(board):
+        seasons.reschedule(board)
+    elif found.reschedule:
+        pointer.forget_note(board, pointer.RESCHEDULE)
 
 
 def rebuild_board(
-    *, board: Board, actor: Actor, check: bool = False, progress: Progress | None = None
+    *,
+    board: Board,
+    actor: Actor,
+    check: bool = False,
+    allow_loss: bool = False,
+    progress: Progress | None = None,
 ) -> Report:
-    """Make the live board again from the score log, or with `check` only compare."""
+    """Make the live board again from the score log, or with `check` only compare.
+
+    `WouldLoseError` when the live board has entries that the log does not have; `allow_loss` lets
+    them go.
+    """
     if check:
         return rebuild.check_board(board, progress=progress)
     with seasons.season_lock(board):
         moderation.apply_everywhere_rules(board)
-        report = rebuild.rebuild_board(board, progress=progress)
-    audit.record("board.rebuild", actor=actor, board=board, differences=report.count)
+        report = rebuild.rebuild_board(board, progress=progress, allow_loss=allow_loss)
+    audit.record(
+        "board.rebuild",
+        actor=actor,
+        board=board,
+        differences=report.count,
+        lost=report.lost_count,
+    )
     return report
 
 

@@ -7,6 +7,7 @@ from leaderboard.errors import (
     SeasonOverlapError,
     ServiceError,
     UnknownSeasonError,
+    WouldLoseError,
 )
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "SeasonOverlapError",
     "ServiceError",
     "UnknownSeasonError",
+    "WouldLoseError",
 ]

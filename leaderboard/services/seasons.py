@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
@@ -9,6 +10,8 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.formats import number_format
+from django.utils.translation import gettext, ngettext
 
 from config.locks import Held, hold
 from config.redis import get_redis
@@ -20,9 +23,11 @@ from leaderboard.errors import (
     UnknownSeasonError,
 )
 from leaderboard.models import Board, Season
-from leaderboard.pointer import CLOSED, OPEN, Pointer
+from leaderboard.pointer import CLOSED, OPEN, PAUSED, Pointer
 from leaderboard.services import audit
 from leaderboard.services.audit import Actor
+
+logger = logging.getLogger("rostrum.seasons")
 
 Progress = Callable[[int, int], None]
 
@@ -63,6 +68,7 @@ def open_season(
         if planned:
             assert opens is not None
             return _plan(board, actor, name, opens, closes, at)
+        _need_settled(board, at)
         if at is not None and at.is_open:
             raise SeasonOverlapError(f"{_title(board, at.number)} is still open; close it first.")
         need_no_plan(board)
@@ -79,7 +85,7 @@ def open_planned(season: Season) -> None:
     with season_lock(board):
         season.refresh_from_db()
         at = pointer.current(board)
-        if season.state != Season.State.PLANNED or (at is not None and at.is_open):
+        if season.state != Season.State.PLANNED or (at is not None and at.state != CLOSED):
             return
         closes = None if season.closes is None else pointer.microseconds(season.closes)
         _open(board, at, season.number, closes, audit.WORKER, season.name)
@@ -105,6 +111,7 @@ def close_season(
         at = pointer.current(board)
         if number is not None:
             _check_known(board, number, at)
+        _need_settled(board, at)
         if at is None or not at.is_open:
             last = "" if at is None else f" {_title(board, at.number)} is already closed."
             raise SeasonClosedError(f"{board.name} has no open season.{last}")
@@ -136,8 +143,32 @@ def close_season(
     return season
 
 
-def follow_pointer(board: Board) -> None:
-    """Bring the Season rows in line with Redis; safe to repeat at any time."""
+def closing_sentence(season: Season) -> str:
+    """What closing a season did, for whoever closed it."""
+    board = season.board
+    count = season.entries
+    if season.state != Season.State.CLOSED:  # the worker archives it, and nobody else can join
+        count = board.engine(season.number).get_size()
+    closed = ngettext(
+        "%(season)s is closed with %(count)s player.",
+        "%(season)s is closed with %(count)s players.",
+        count,
+    )
+    closed %= {"season": season.name, "count": number_format(count, force_grouping=True)}
+    at = pointer.read(board)
+    planned = Season.objects.filter(board=board, state=Season.State.PLANNED).first()
+    if at is not None and at.number > season.number:
+        after = gettext("The next season has begun.")
+    elif planned is not None:
+        after = gettext("%(season)s is planned next.") % {"season": planned.name}
+    else:
+        after = gettext("No season follows until somebody opens one.")
+    return f"{closed} {after}"
+
+
+def follow_pointer(board: Board) -> bool:
+    """Bring the Season rows in line with Redis; safe to repeat at any time. False when the pointer
+    is at a season that SQL has closed: this was a late look, or Redis came back too old."""
     at, ended = pointer.current(board), pointer.read_ended(board)
     with transaction.atomic():
         for past in ended:
@@ -147,20 +178,31 @@ def follow_pointer(board: Board) -> None:
                 defaults=_row(board, past.number, past.opens, past.closes)
                 | {"state": Season.State.CLOSING},
             )
-            if season.state in {Season.State.OPEN, Season.State.CLOSING}:
-                season.state = Season.State.CLOSING
-                season.closed_at = pointer.moment(past.ended)
-                season.save(update_fields=["state", "closed_at"])
-        if at is not None and at.is_open:
-            Season.objects.update_or_create(
-                board=board,
-                number=at.number,
-                defaults={
-                    "state": Season.State.OPEN,
-                    "opens": at.opens_at,
-                    "closes": at.closes_at,
-                },
-                create_defaults=_row(board, at.number, at.opens, at.closes),
+            season.advance(Season.State.CLOSING, closed_at=pointer.moment(past.ended))
+        if at is None or not at.is_open:
+            return True
+        season, _ = Season.objects.get_or_create(
+            board=board,
+            number=at.number,
+            defaults=_row(board, at.number, at.opens, at.closes),
+        )
+        return season.advance(Season.State.OPEN, opens=at.opens_at, closes=at.closes_at)
+
+
+def leave_closed(board: Board, at: Pointer) -> None:
+    """The pointer is at a season that SQL has closed, because Redis came back older than SQL: go
+    to where SQL is. Scores that came meanwhile are in the log, and `rebuild --season` brings them
+    into the archive."""
+    with season_lock(board, wait=0):
+        season = Season.objects.select_related("board").get(board=board, number=at.number)
+        if season.state != Season.State.CLOSED or pointer.read(board) != at:
+            return
+        restoring = pointer.restore(board, believed=at)
+        if restoring is not None and restoring(get_redis())[0]:
+            archive.drop(season)
+            logger.warning(
+                "The pointer was at a closed season and follows SQL again",
+                extra={"board": board.slug, "season": at.number},
             )
 
 
@@ -185,10 +227,14 @@ def roll_if_over(board: Board, at: Pointer) -> bool:
 
 
 def reschedule(board: Board) -> None:
-    """The calendar changed: the running season ends when the new one says."""
+    """The calendar changed: the running season ends by the new one. The clock does it for whoever
+    died after saving it, and for a board that is being rebuilt."""
     with season_lock(board):
         at = pointer.current(board)
+        if at is not None and at.state == PAUSED:
+            return
         if at is None or not at.is_open:
+            pointer.forget_note(board, pointer.RESCHEDULE)
             return
         pointer.move(
             board,
@@ -199,6 +245,7 @@ def reschedule(board: Board) -> None:
             opens=at.opens,
             closes=pointer.next_close(board, timezone.now()),
         )(get_redis())
+        pointer.forget_note(board, pointer.RESCHEDULE)
         follow_pointer(board)
 
 
@@ -211,6 +258,11 @@ def need_no_plan(board: Board) -> None:
             f"{waiting.name} is planned for {opens.day} {opens:%B %Y %H:%M} ({board.time_zone}); "
             "delete that plan first, in the admin's list of seasons."
         )
+
+
+def _need_settled(board: Board, at: Pointer | None) -> None:
+    if at is not None and at.state == PAUSED:
+        raise ServiceError(f"{board.name} is being rebuilt; try again in a moment.")
 
 
 def season_name(board: Board, number: int, opens: datetime) -> str:

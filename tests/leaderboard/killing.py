@@ -1,29 +1,34 @@
 """Ends a process at a chosen point and lets another finish its work; run by `test_kill.py`.
 
-`main("close")` or `main("store")` works on the servers that the environment names and prints one
-JSON line per point. Each part runs in a process of its own, forked from here; the
+`main("close")` and its like work on the servers that the environment names and print one JSON line
+per point. Each part runs in a process of its own, forked from here; the
 one that is to die calls `os._exit` in the middle, so that nothing of it is tidied up.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import tempfile
 import time
 import traceback
+from functools import partial
 from pathlib import Path
 
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connection, connections
+from django.test import Client, override_settings
 
 from config.redis import ConnectionFactory, get_redis
-from leaderboard import archive, clock, consumer, keys, pointer, services
+from leaderboard import archive, clock, consumer, keys, pointer, rebuild, services
+from leaderboard.build import Build
 from leaderboard.engine import RedisLeaderboard
 from leaderboard.engine import seasons as engine_seasons
 from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
-from leaderboard.services import seasons
+from leaderboard.services import boards, seasons
 from tests.leaderboard.boards import ACTOR, open_board
 
 DEAD = 9
@@ -51,13 +56,17 @@ def finish(child):
     return os.waitstatus_to_exitcode(status)
 
 
-def die_after(owner, name):
-    """Let the process end the moment this function has returned."""
+def die_after(owner, name, *then):
+    """Let the process end the moment this function has returned, or the next time that another
+    one returns."""
     real = getattr(owner, name)
 
     def last_deed(*args, **kwargs):
-        real(*args, **kwargs)
-        os._exit(DEAD)
+        result = real(*args, **kwargs)
+        if not then:
+            os._exit(DEAD)
+        die_after(*then)
+        return result
 
     setattr(owner, name, last_deed)
 
@@ -83,6 +92,25 @@ STORE_POINTS = {
     "batch acknowledged": lambda: die_after(consumer.Consumer, "acknowledge"),
     "stream trimmed": lambda: die_after(consumer, "trim_stored"),
 }
+
+CHANGE_POINTS = {
+    "compared with the log": lambda: die_after(rebuild, "_check"),
+    "before the pause": lambda: die_before(rebuild, "_pause"),
+    "paused": lambda: die_after(rebuild, "_pause"),
+    "noted": lambda: die_after(rebuild, "_pause", pointer, "note"),
+    "log played": lambda: die_after(rebuild, "_pause", Build, "replay"),
+    "the first fresh keys filled": lambda: die_after(RedisLeaderboard, "fill"),
+    "all fresh keys filled": lambda: die_after(Build, "load_all"),
+    "caught up": lambda: die_after(Build, "catch_up"),
+    "live keys dropped": lambda: die_after(Build, "drop_live"),
+    "rules saved": lambda: die_before(boards, "wait_until_known"),
+    "every process knows them": lambda: die_after(boards, "wait_until_known"),
+    "before the swap": lambda: die_before(Build, "swap"),
+    "swapped": lambda: die_after(Build, "swap"),
+    "before the new calendar": lambda: die_before(seasons, "reschedule"),
+}
+# From here on the new rules are in SQL.
+SAVED = list(CHANGE_POINTS).index("rules saved")
 
 
 class Writer:
@@ -199,6 +227,90 @@ def store_point(number, arm):
     }
 
 
+def change(slug):
+    """Another layout, other windows and another calendar at once."""
+    changes = {"ties": "member", "windows": ["day", "week"], "schedule": "monthly"}
+    services.change_board(board=Board.objects.get(slug=slug), changes=changes, actor=ACTOR)
+
+
+def tick(slug):
+    clock.Clock().tick()
+
+
+def rebuild_by_hand(slug):
+    call_command("rebuild", slug, stdout=io.StringIO(), stderr=io.StringIO())
+
+
+def visit(slug):
+    """In a process of its own: pages start threads, and a process with threads should not fork."""
+    browser = Client(SERVER_NAME="localhost", raise_request_exception=False)
+    for address in ("/", f"/boards/{slug}/", f"/boards/{slug}/?window=day"):
+        assert browser.get(address).status_code in (200, 503), address
+    assert browser.get(f"/api/v1/boards/{slug}/entries").status_code in (200, 503)
+
+
+def change_point(number, arm, *, recover, at_rest=False):
+    slug = f"change-{number}"
+    players = {f"p{n}": float(n) for n in range(30)}
+
+    def prepare():
+        board = open_board(slug, windows=["day", "all"])
+        for player_id, score in players.items():
+            services.submit_score(board=board, player_id=player_id, score=score)
+        if at_rest:
+            services.close_season(board=board, actor=ACTOR)
+
+    def die():
+        arm()
+        change(slug)
+
+    def again():
+        board = Board.objects.get(slug=slug)
+        with seasons.season_lock(board, wait=10):
+            pass  # the lock of the dead is free
+        recover(slug)
+
+    assert finish(fork(prepare)) == 0
+    died = finish(fork(die))
+    answered = finish(fork(lambda: visit(slug))) == 0
+    assert finish(fork(again)) == 0
+    board = Board.objects.get(slug=slug)
+    engine, found = board.engine(), pointer.look(board)
+    saved = number >= SAVED
+    views = [engine.window(name) for name in board.windows] + ([] if at_rest else [engine])
+    rules = (board.ties, board.windows, board.schedule)
+    new, old = ("member", ["day", "week"], "monthly"), ("earliest", ["day", "all"], "manual")
+    report = services.rebuild_board(board=board, actor=ACTOR, check=True)
+    by_calendar = recover is not tick or at_rest or bool(found.at.closes) == saved
+    all_time = get_redis().exists(keys.window_entries(board.key, "all", "all"))
+    return {
+        "died": died == DEAD,
+        "pages answered": answered,
+        "rules are new or old as a whole": rules == (new if saved else old),
+        "every entry is there": all(
+            {entry["user_id"]: entry["score"] for entry in view.list_all()} == players
+            for view in views
+        ),
+        "board and log agree": report.count == 0,
+        "the season goes on": found.at.state == (pointer.CLOSED if at_rest else pointer.OPEN),
+        "nothing is left to finish": not found.remake,
+        "the season ends by the calendar": by_calendar,
+        "nothing left": not list(get_redis().scan_iter(f"{board.key}*:rebuilt*"))
+        and bool(all_time) == (not saved),
+        "scores are accepted": at_rest
+        or services.submit_score(board=board, player_id="late", score=99.0).rank == 1,
+    }
+
+
+CHECKS = {
+    "close": (CLOSE_POINTS, close_point),
+    "store": (STORE_POINTS, store_point),
+    "change": (CHANGE_POINTS, partial(change_point, recover=tick)),
+    "change, then rebuild": (CHANGE_POINTS, partial(change_point, recover=rebuild_by_hand)),
+    "change at rest": (CHANGE_POINTS, partial(change_point, recover=tick, at_rest=True)),
+}
+
+
 def main(what):
     # A dead holder's lock and deliveries are taken over soon, so that the test is short.
     seasons.LOCK_TIMEOUT = 0.5
@@ -207,6 +319,10 @@ def main(what):
     consumer.BATCH = 25
     engine_seasons.DROPPED_PER_CALL = 20
     call_command("migrate", verbosity=0)
-    points, check = (CLOSE_POINTS, close_point) if what == "close" else (STORE_POINTS, store_point)
+    boards.RULES_KNOWN_AFTER = 0.0
+    # Pages without the files that `collectstatic` makes.
+    static = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    override_settings(STORAGES=settings.STORAGES | {"staticfiles": static}).enable()
+    points, check = CHECKS[what]
     for number, (name, arm) in enumerate(points.items()):
         print(json.dumps({"point": name} | check(number, arm)), flush=True)

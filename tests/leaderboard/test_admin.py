@@ -235,10 +235,13 @@ def test_an_end_in_the_past_and_an_unknown_player_are_told_in_the_form(board, ad
 def test_a_season_is_closed_here_and_archived_by_the_worker(board, admin_of_all):
     page = admin_of_all.get(address("season", board), follow=True).content.decode()
     assert "cannot be undone" in page
-    admin_of_all.post(address("close_season", board), {"number": 1, "open_next": ""})
+    closing = {"number": 1, "open_next": ""}
+    shown = admin_of_all.post(address("close_season", board), closing, follow=True)
+    said = "Season 1 is closed with 3 players. No season follows until somebody opens one."
+    assert said in shown.content.decode()
     assert Season.objects.get().state == "closing"
     assert clock.archive_waiting() == 1
-    assert Season.objects.get().entries == 3
+    assert services.closing_sentence(Season.objects.get()) == said
     page = admin_of_all.get(address("season", board), follow=True).content.decode()
     assert "Open a season" in page
     admin_of_all.post(address("open_season", board), {"name": "Finals"})
@@ -300,7 +303,7 @@ def test_a_reset_wants_the_boards_address(board, admin_of_all):
 
 def test_a_rebuild_and_an_export(board, admin_of_all):
     answer = admin_of_all.post(address("rebuild", board), {}, follow=True)
-    assert "0 players differed" in answer.content.decode()
+    assert "0 entries differed" in answer.content.decode()
     text = admin_of_all.get(address("export", board)).getvalue().decode()
     assert text.splitlines()[1].startswith("1,ada,30")
     assert admin_of_all.get(address("export", board, format="pdf")).status_code == 404

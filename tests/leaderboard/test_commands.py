@@ -9,9 +9,9 @@ from django.core.cache import cache
 from django.core.management import call_command
 
 from config.redis import get_redis
-from leaderboard import exchange, keys, pointer, rebuild
+from leaderboard import clock, exchange, keys, pointer, rebuild
 from leaderboard.management.commands import import_scores
-from leaderboard.models import Board, FinalStanding, Season
+from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
 from sessions_app import presence
 from tests.leaderboard.boards import forget_seasons, ids, open_board, submit
 from tests.leaderboard.commands import refused, run
@@ -51,13 +51,51 @@ def test_an_unknown_board_is_named_with_those_that_exist(board, command):
 
 
 def test_the_season_command_closes_and_opens(board):
-    assert "Season 1, is closed with 3 players" in run("season", "close", "cup")
+    closed = run("season", "close", "cup")
+    assert closed == (
+        "Season 1 is closed with 3 players. No season follows until somebody opens one.\n"
+    )
     assert "already closed" in refused("season", "close", "cup")
     assert "is open" in run("season", "open", "cup", "--name", "Finals", "--closes", "2099-01-01")
     assert "still open" in refused("season", "open", "cup")
     listed = run("season", "list", "cup").splitlines()
     assert [line.split()[2] for line in listed] == ["closed", "open"]
     assert "Finals" in listed[1]
+
+
+def test_closing_says_who_played_and_whether_another_season_has_begun():
+    board = open_board("daily", schedule="daily")
+    submit(board, "ada", 1)
+    name = Season.objects.get(board=board).name
+    closed = run("season", "close", "daily")
+    assert closed == f"{name} is closed with 1 player. The next season has begun.\n"
+
+
+def test_a_scheduled_contest_is_ended_for_good_after_a_question():
+    board = open_board("daily", schedule="daily")
+    submit(board, "ada", 1)
+    assert "Add --yes" in refused("season", "close", "daily", "--final")
+    assert pointer.read(board).is_open
+    closed = run("season", "close", "daily", "--final", "--yes")
+    assert "1 player. No season follows until somebody opens one." in closed
+    clock.Clock().tick()
+    assert pointer.read(board).state == "closed"
+    assert Season.objects.filter(board=board).count() == 1
+
+
+def test_the_last_season_cannot_also_begin_the_next():
+    open_board("daily", schedule="daily")
+    assert "not allowed with" in refused("season", "close", "daily", "--final", "--open-next")
+
+
+def test_a_rebuild_that_would_lose_entries_needs_a_word(board):
+    rebuild.drain(board, 5)
+    ScoreEvent.objects.filter(player_id="ada").delete()
+    message = refused("rebuild", "cup")
+    assert "would lose 1 entry that the score log does not have: ada." in message
+    assert message.endswith("Add --allow-loss to rebuild without them.")
+    assert board.engine().get_size() == 3
+    assert "2 players, 1 differed" in run("rebuild", "cup", "--allow-loss")
 
 
 @pytest.mark.parametrize("time", ["tomorrow", "2026-13-01 10:00", "12:00"])

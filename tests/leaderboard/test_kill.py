@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from tests.leaderboard.killing import CLOSE_POINTS, STORE_POINTS
+from tests.leaderboard.killing import CHECKS
 from tests.servers import new_database
 
-POINTS = {"close": list(CLOSE_POINTS), "store": list(STORE_POINTS)}
+POINTS = {what: list(points) for what, (points, _) in CHECKS.items()}
 RUN = "import django; django.setup(); from tests.leaderboard.killing import main; main({!r})"
 
 
-@pytest.mark.parametrize("what", ["close", "store"])
+@pytest.mark.parametrize("what", POINTS)
 def test_killed_after_each_step_and_started_again(what, redis_server, tmp_path):
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -27,7 +27,7 @@ def test_killed_after_each_step_and_started_again(what, redis_server, tmp_path):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=280,
     )
     assert run.returncode == 0, run.stderr
     reports = [json.loads(line) for line in run.stdout.splitlines()]

@@ -112,7 +112,11 @@ def test_a_check_reports_and_changes_nothing():
     }
     assert not report.swapped
     assert board.engine().get_user_entry("eve")
-    assert again(board).count == 2
+    with pytest.raises(services.WouldLoseError, match=r"would lose 1 entry .*: eve"):
+        again(board)
+    assert board.engine().get_user_entry("eve")
+    assert pointer.read(board).is_open
+    assert again(board, allow_loss=True).count == 2
     assert ids(board.engine().get_top(9)) == ["bob", "ada"]
 
 

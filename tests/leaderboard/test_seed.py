@@ -80,6 +80,7 @@ def test_the_log_tells_how_the_running_season_came_to_be():
 def test_every_sample_board_can_be_made_again_from_its_log():
     seed()
     for board in Board.objects.all():
+        assert rebuild_board(board=board, actor=ACTOR, check=True).count == 0, board.slug
         before = list(board.engine().scan())
         forget_keys(board.key)
         rebuild_board(board=board, actor=ACTOR)

@@ -5,46 +5,76 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from leaderboard.management.arguments import LeaderboardCommand, board_named
+from leaderboard.differences import Report
+from leaderboard.management.arguments import LeaderboardCommand, board_named, positive
 from leaderboard.management.progress import progress
-from leaderboard.services import audit, rebuild_board
+from leaderboard.services import WouldLoseError, audit, rebuild_board, rebuild_season
 
 
 class Command(LeaderboardCommand):
     help = (
         "Make a live board again from the score log in SQL: after Redis lost its data, or when a "
-        "board looks wrong. Scores go on meanwhile."
+        "board looks wrong. Scores go on meanwhile. Or archive a past season again from the log."
     )
     examples = (
         "  manage.py rebuild summer-cup\n"
-        "  manage.py rebuild summer-cup --check       only say what differs; exit code 1 if so\n"
+        "  manage.py rebuild summer-cup --check       only list differences; exit code 1 if any\n"
+        "  manage.py rebuild summer-cup --season 3    archive a closed season again\n"
+        "  manage.py rebuild summer-cup --allow-loss  although the log lacks entries of the board\n"
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("board", help="the board's slug")
         parser.add_argument("--check", action="store_true", help="compare, change nothing")
+        parser.add_argument(
+            "--season", type=positive, metavar="N", help="a closed season, by its number"
+        )
+        parser.add_argument(
+            "--allow-loss",
+            action="store_true",
+            help="rebuild even if entries are lost that the log does not have",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         board = board_named(options["board"])
-        with progress(f"Reading the log of {board.slug}") as report:
-            result = rebuild_board(
-                board=board, actor=audit.COMMAND, check=options["check"], progress=report
-            )
+        what = {
+            "board": board,
+            "actor": audit.COMMAND,
+            "check": options["check"],
+            "allow_loss": options["allow_loss"],
+        }
+        number = options["season"]
+        try:
+            if number is not None:
+                name = f"{board.slug}, season {number},"
+                result = rebuild_season(number=number, **what)
+            else:
+                name = board.slug
+                with progress(f"Reading the log of {board.slug}") as report:
+                    result = rebuild_board(progress=report, **what)
+        except WouldLoseError as error:
+            raise CommandError(f"{error} Add --allow-loss to rebuild without them.") from error
+        self.show(name, result, checked=options["check"])
+
+    def show(self, name: str, result: Report, *, checked: bool) -> None:
         for one in result.differences:
-            self.stdout.write(f"{one.player_id}: live {_shown(one.live)}, log {_shown(one.log)}")
+            self.stdout.write(f"{one}: live {_shown(one.live)}, log {_shown(one.log)}")
         if result.count > len(result.differences):
             self.stdout.write(f"… and {result.count - len(result.differences):,} more")
+        for warning in result.warnings:
+            self.stderr.write(warning)
+        if checked and result.lost_count:
+            self.stdout.write(f"A rebuild would lose {result.lost_count:,} of them.")
+        players = f"{result.entries:,} player" + ("" if result.entries == 1 else "s")
         if result.swapped:
-            self.stdout.write(
-                f"{board.slug} is rebuilt: {result.entries:,} players, {result.count:,} differed."
-            )
+            self.stdout.write(f"{name} is rebuilt: {players}, {result.count:,} differed.")
         elif result.count:
-            self.stdout.write(f"{result.count:,} of {result.entries:,} players differ.")
+            self.stdout.write(f"{result.count:,} differ; the log has {players}.")
             sys.exit(1)
         else:
-            self.stdout.write(f"{board.slug} and its log agree: {result.entries:,} players.")
+            self.stdout.write(f"{name} and its log agree: {players}.")
 
 
 def _shown(standing: Any) -> str:

@@ -11,7 +11,7 @@ from django.utils.dateparse import parse_datetime
 from leaderboard.management.arguments import LeaderboardCommand, board_named
 from leaderboard.management.progress import progress
 from leaderboard.models import Board, Season
-from leaderboard.services import audit, close_season, open_season
+from leaderboard.services import audit, close_season, closing_sentence, open_season
 
 
 class Command(LeaderboardCommand):
@@ -19,7 +19,9 @@ class Command(LeaderboardCommand):
     examples = (
         "  manage.py season list\n"
         "  manage.py season list summer-cup\n"
-        "  manage.py season close summer-cup\n"
+        "  manage.py season close summer-cup              with a schedule, the next begins\n"
+        "  manage.py season close summer-cup --open-next  the next begins in any case\n"
+        "  manage.py season close summer-cup --final      no season follows; asks first\n"
         '  manage.py season open summer-cup --name "Finals" --closes "2027-01-31 18:00"\n'
         "Times are in the board's own zone.\n"
     )
@@ -35,9 +37,16 @@ class Command(LeaderboardCommand):
         opening.add_argument("--closes", help="YYYY-MM-DD HH:MM; without it, by hand or schedule")
         closing = actions.add_parser("close", help="end the running season and archive it")
         closing.add_argument("board")
-        closing.add_argument(
+        after = closing.add_mutually_exclusive_group()
+        after.add_argument(
             "--open-next", action="store_true", help="begin the next season in the same instant"
         )
+        after.add_argument(
+            "--final",
+            action="store_true",
+            help="end the contest: no season follows, even if the board has a schedule",
+        )
+        closing.add_argument("--yes", action="store_true", help="do not ask, with --final")
 
     def handle(self, *args: Any, **options: Any) -> None:
         match options["action"]:
@@ -74,17 +83,18 @@ class Command(LeaderboardCommand):
         self.stdout.write(f"{board.slug}: season {season.number}, {season.name}, {verb}.")
 
     def close(self, board: Board, options: dict[str, Any]) -> None:
+        open_next = True if options["open_next"] else None
+        if options["final"]:
+            self.confirm(
+                f"End {board.slug} for good? Its season is closed and none follows.",
+                yes=options["yes"],
+            )
+            open_next = False
         with progress(f"Archiving {board.slug}") as report:
             season = close_season(
-                board=board,
-                actor=audit.COMMAND,
-                open_next=True if options["open_next"] else None,
-                progress=report,
+                board=board, actor=audit.COMMAND, open_next=open_next, progress=report
             )
-        self.stdout.write(
-            f"{board.slug}: season {season.number}, {season.name}, is closed with "
-            f"{season.entries:,} players."
-        )
+        self.stdout.write(closing_sentence(season))
 
 
 def _time(board: Board, option: str, text: str | None) -> datetime | None:

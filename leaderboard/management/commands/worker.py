@@ -13,7 +13,8 @@ from leaderboard.worker import Worker
 
 class Command(LeaderboardCommand):
     help = (
-        "End and archive seasons, store scores in SQL, send notices, lift expired restrictions. "
+        "End and archive seasons, store scores in SQL, bring back lost boards, send notices, lift "
+        "expired restrictions. "
         "Several may run at once; they share the work."
     )
     examples = "  manage.py worker          until Ctrl-C or SIGTERM\n"
