@@ -61,7 +61,8 @@ def test_a_promotion_in_the_admin_is_noted_with_who_did_it(client, root):
     ]
     found = entries("account.rights")
     assert {who for who, _ in found} == {"root"}
-    assert sorted(str(data) for _, data in found) == sorted(map(str, expected))
+    assert len(found) == len(expected)
+    assert all(data in expected for _, data in found)
     entry = AuditEntry.objects.filter(action="account.rights").first()
     assert entry.actor == root
     # And back.
