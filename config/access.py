@@ -19,6 +19,8 @@ BODY_TOO_LARGE = "rostrum.body_too_large"
 BODY_INCOMPLETE = "rostrum.body_incomplete"
 BODY_LATE = "rostrum.body_late"
 NO_ROOM = "rostrum.no_room"
+# Who asked, as far as the layers before Django know it better than the connection.
+CLIENT = "rostrum.client"
 BODY_SECONDS = 30.0  # from the first look at a body to its last byte
 # Probes come every few seconds and say nothing when they succeed.
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})

@@ -63,6 +63,14 @@ class ErrorPageMiddleware(MiddlewareMixin):
                 gettext("Too many large forms are on their way. Try again in a moment."),
                 Retry_After="1",
             )
+        if request.META["QUERY_STRING"].count("&") >= settings.DATA_UPLOAD_MAX_NUMBER_FIELDS:
+            # Django would refuse it where somebody looks at them, and log each as an attack.
+            return error_response(
+                request,
+                400,
+                "too_many_parameters",
+                gettext("The address has too many parameters."),
+            )
         if "\0" in request.path_info:  # no name has one, and PostgreSQL fails on it
             return not_found(request)
         return None

@@ -83,11 +83,12 @@ MIDDLEWARE = [
     "config.middleware.ErrorPageMiddleware",
     "config.middleware.RedisOutageMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "sessions_app.middleware.audience_middleware",
     "ratelimit.middleware.RateLimitMiddleware",
+    # Below the limits: its redirects and refusals count.
+    "django.middleware.common.CommonMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -167,17 +168,29 @@ RATE_LIMITS = {
     # Several seasons or boards as one: each choice is made anew.
     "together": "1/second by user, token bucket, burst 20",
     "console": "10/second by user, token bucket, burst 60",
-    # What every other page has.
+    # Opening streams: all pages of a school come back at once after a restart.
+    "live_open": "50/second by ip, token bucket, burst 1000",
+    # What machines ask about this one; those on it are never refused.
+    "monitoring": (
+        "10/second by ip, token bucket, burst 60, "
+        "exempt network 127.0.0.1/32, exempt network ::1/128"
+    ),
+    # A page brings about ten files, once.
+    "static": "200/second by ip, token bucket, burst 2000",
+    # Every other address, whether there is something or not.
     "page": "50/second by ip, token bucket, burst 300",
 }
-# The policy of pages without one of their own, by the longest prefix; None leaves them alone.
+# The policy of an address, by the longest prefix, asked before it is looked up; None leaves it
+# alone. Views may have a further one of their own.
 RATE_LIMIT_PREFIXES = {
     "/": "page",
-    "/api/": None,  # the API has its own
-    "/live/": None,
-    "/healthz": None,
-    "/readyz": None,
-    "/metrics": None,
+    "/static/": "static",
+    "/live/": "live_open",
+    "/api/": "api_anonymous",
+    "/api/v1/boards": None,  # by key or address, see leaderboard/api/limits.py
+    "/healthz": None,  # an answer costs less than a refusal
+    "/readyz": "monitoring",
+    "/metrics": "monitoring",
 }
 # Seconds between two looks for what staff changed, in every process.
 RATE_LIMIT_PULSE = 2.0

@@ -5,6 +5,7 @@ from django.urls import include, path
 
 from config import look, views
 from leaderboard.api.app import api
+from leaderboard.api.published import openapi_document
 
 urlpatterns = [
     # Before the admin, whose sign-in it replaces.
@@ -13,6 +14,8 @@ urlpatterns = [
     path("favicon.ico", views.favicon, name="favicon"),
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),
+    # Before the API, which would write its document anew for each call.
+    path("api/v1/openapi.json", openapi_document, name="openapi"),
     path("api/v1/", api.urls),
     path("look/theme/", look.set_theme, name="theme"),
     path("look/language/", look.set_language, name="language"),

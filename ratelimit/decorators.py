@@ -17,14 +17,6 @@ V = TypeVar("V", bound=Callable[..., Any])
 
 Condition = Callable[[HttpRequest], bool]
 
-_MARK = "_rate_limit_conditions"
-
-
-def limits_itself(view: Any, request: HttpRequest) -> bool:
-    """Whether a `@limit` of the view applies to this request."""
-    conditions: tuple[Condition, ...] = getattr(view, _MARK, ())
-    return any(applies(request) for applies in conditions)
-
 
 def limit(
     name: str, *, methods: Collection[str] = (), when: Condition | None = None
@@ -76,7 +68,6 @@ def limit(
                 return _finished(request, response)
 
             limited = sync_limited
-        setattr(limited, _MARK, (*getattr(view, _MARK, ()), applies))
         return limited
 
     return decorate

@@ -1,4 +1,4 @@
-"""A default limit for each address prefix, and the headers of every limit that was met."""
+"""A limit for each address prefix, and the headers of every limit that was met."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Any
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from ratelimit import answers, requests
-from ratelimit.decorators import limits_itself
+from ratelimit.decision import Decision
+
+# In an ASGI scope: what the gate decided; None for a caller who is exempt.
+ASKED = "ratelimit.asked"
 
 
 def default_policy(path: str) -> str | None:
@@ -22,8 +25,8 @@ def default_policy(path: str) -> str | None:
 
 
 class RateLimitMiddleware:
-    """Stands below AuthenticationMiddleware. A request that meets a view's own `@limit` is left to
-    it, so that none pays for two round trips."""
+    """Stands below AuthenticationMiddleware and asks before the address is looked up, so that one
+    where nothing is counts too. A view's own `@limit` is asked in addition."""
 
     sync_capable = True
     async_capable = True
@@ -35,39 +38,40 @@ class RateLimitMiddleware:
         self.is_async = iscoroutinefunction(get_response)
         if self.is_async:
             markcoroutinefunction(self)
-        # Django wants a coroutine from an asynchronous middleware, and must not get one otherwise.
-        self.process_view = self._process_view_async if self.is_async else self._process_view
 
     def __call__(self, request: HttpRequest) -> Any:
         if self.is_async:
             return self._respond(request)
+        name = _policy_to_ask(request)
+        decision = requests.check(request, name) if name else _asked_before(request)
+        if decision is not None and not decision.allowed:
+            return answers.refusal(request, decision)
         response: Any = self.get_response(request)
         requests.finish(request, response)
         return response
 
     async def _respond(self, request: HttpRequest) -> HttpResponseBase:
+        name = _policy_to_ask(request)
+        decision = await requests.acheck(request, name) if name else _asked_before(request)
+        if decision is not None and not decision.allowed:
+            return answers.refusal(request, decision)
         response: Any = await self.get_response(request)  # type: ignore[misc]
         requests.finish(request, response)
         return response  # type: ignore[no-any-return]
 
-    def _process_view(
-        self, request: HttpRequest, view: Any, args: Any, kwargs: Any
-    ) -> HttpResponse | None:
-        name = _default_for(request, view)
-        decision = requests.check(request, name) if name else None
-        if decision is None or decision.allowed:
-            return None
-        return answers.refusal(request, decision)
 
-    async def _process_view_async(
-        self, request: HttpRequest, view: Any, args: Any, kwargs: Any
-    ) -> HttpResponse | None:
-        name = _default_for(request, view)
-        decision = await requests.acheck(request, name) if name else None
-        if decision is None or decision.allowed:
-            return None
-        return answers.refusal(request, decision)
+def _scope(request: HttpRequest) -> dict[str, Any]:
+    scope: dict[str, Any] = getattr(request, "scope", {})
+    return scope
 
 
-def _default_for(request: HttpRequest, view: Any) -> str | None:
-    return None if limits_itself(view, request) else default_policy(request.path_info)
+def _policy_to_ask(request: HttpRequest) -> str | None:
+    return None if ASKED in _scope(request) else default_policy(request.path_info)
+
+
+def _asked_before(request: HttpRequest) -> Decision | None:
+    """What the gate in front decided: shown in the headers like any other."""
+    decision: Decision | None = _scope(request).get(ASKED)
+    if decision is not None:
+        requests.decisions(request).append(decision)
+    return decision

@@ -122,8 +122,20 @@ def _question(request: HttpRequest, policy: Policy) -> _Question:
     return _Question(whose.of(request, policy.by), cost, exempt)
 
 
+def needs_only_headers(policy: Policy) -> bool:
+    """Whether a request that Django has not seen yet is enough: no user, no session, no lease that
+    its response would have to give back."""
+    return _is_quick(policy) and not policy.has_leases
+
+
+def _is_quick(policy: Policy) -> bool:
+    return (
+        _QUICK.issuperset(policy.by) and not policy.exempt.groups and isinstance(policy.cost, int)
+    )
+
+
 async def _aquestion(request: HttpRequest, policy: Policy) -> _Question:
-    if _QUICK.issuperset(policy.by) and not policy.exempt.groups and isinstance(policy.cost, int):
+    if _is_quick(policy):
         return _question(request, policy)
     return await ask_sql(_question, request, policy)
 

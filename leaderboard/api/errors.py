@@ -47,3 +47,7 @@ def board_not_found() -> ApiError:
 
 def body_too_large() -> ApiError:
     return ApiError(413, "body_too_large", "That is more than Rostrum takes in one request.")
+
+
+def too_many_parameters() -> ApiError:
+    return ApiError(400, "too_many_parameters", "The address has too many parameters.")

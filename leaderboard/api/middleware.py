@@ -10,11 +10,17 @@ from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 
 from config.views import error_response
-from leaderboard.api import answers
+from leaderboard.api import answers, callers, limits
 from leaderboard.api.served import by_the_lane, operation_for
+from ratelimit import answers as limit_answers
+from ratelimit import requests as limited_requests
+from ratelimit import whose
 
 ETAG = "_api_etag"
 HEAD = "_api_head"
+# Where RATE_LIMIT_PREFIXES leaves the limits to us.
+CHARGES_ITSELF = "/api/v1/boards"
+LANE = "_api_lane"  # answered by the lane's own operation, which charges
 
 
 class ApiMiddleware(MiddlewareMixin):
@@ -37,11 +43,13 @@ class ApiMiddleware(MiddlewareMixin):
         read, write = operation_for(request)
         if read is None and write is None:
             return None
+        setattr(request, LANE, True)
         return async_to_sync(by_the_lane)(request, read, write)
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if not request.path.startswith("/api/"):
             return response
+        response = _charged(request, response)
         if isinstance(response, HttpResponseNotAllowed):
             # Ninja says so in words of its own.
             response = error_response(
@@ -66,6 +74,19 @@ class ApiMiddleware(MiddlewareMixin):
             request.method = "HEAD"
             _take_body(response)
         return response
+
+
+def _charged(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Operations charge their callers. What never came to one counts too: unknown addresses, wrong
+    methods, preflights."""
+    if (
+        not request.path.startswith(CHARGES_ITSELF)
+        or hasattr(request, LANE)
+        or limited_requests.decisions(request)
+    ):
+        return response
+    decision = limits.charge(callers.anonymous(whose.client_ip(request)))
+    return response if decision.allowed else limit_answers.refusal(request, decision)
 
 
 def _compress(request: HttpRequest, response: HttpResponse) -> None:

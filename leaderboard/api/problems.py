@@ -54,6 +54,7 @@ ErrorCode = TypeAliasType(
         "score_too_low",
         "step_too_large",
         "too_many_details",
+        "too_many_parameters",
         "too_many_rows",
         "unknown_field",
         # The board as it is now

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from leaderboard import aliases
 from leaderboard.api import answers, callers, cursors, idempotency, limits, media
 from leaderboard.api.callers import Caller
+from leaderboard.api.errors import too_many_parameters
 from leaderboard.api.queries import AroundQuery, BulkQuery, NoQuery, PageQuery, PlayerQuery
 from leaderboard.api.validation import invalid_query
 from leaderboard.engine import together
@@ -256,6 +257,8 @@ def read_query(schema: type[Q], request: Request) -> Q:
     if not request.query:
         defaults: Q = _defaults(schema)
         return defaults
+    if request.query.count(b"&") >= settings.DATA_UPLOAD_MAX_NUMBER_FIELDS:  # as Django counts
+        raise too_many_parameters()
     pairs = parse_qsl(request.query.decode("latin-1"), keep_blank_values=True)
     values: dict[str, Any] = dict(pairs)
     for name in _lists(schema) & values.keys():

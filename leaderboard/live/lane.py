@@ -19,14 +19,15 @@ from typing import Any
 import msgspec
 from django.conf import settings
 from django.contrib.auth import get_user
+from django.core.exceptions import SuspiciousOperation
 from django.core.handlers.asgi import ASGIRequest
 from django.utils.translation import get_language_from_request
 
+from config.health import RETRY_AFTER
 from config.hosts import is_welcome
 from config.outages import OUTAGES, explained
 from config.problems import CONTENT_TYPE, problem_body
 from config.sql import ask_sql
-from config.views import RETRY_AFTER
 from leaderboard import selectors
 from leaderboard.access import Rights, is_staff_with, rights_of
 from leaderboard.live.boards import watch_page
@@ -77,6 +78,8 @@ class LiveLane:
                 except OUTAGES as error:
                     await _send_outage(send, error)
                     return
+                except SuspiciousOperation:  # such as a thousand parameters
+                    admitted = None
                 if isinstance(admitted, Watch):
                     await serve(admitted, receive, send)
                     return

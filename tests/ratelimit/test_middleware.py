@@ -45,16 +45,30 @@ async def test_it_does_the_same_under_asgi(async_client):
     assert answers == [200, 200, 429]
 
 
-def test_a_view_with_a_policy_is_left_to_it(client):
-    response = client.get("/sync/")
-    assert response["RateLimit-Policy"] == '"two";q=2;w=3600'
+def test_a_policy_of_the_view_is_asked_too(client):
+    both = '"page";q=2;w=3600, "two";q=2;w=3600'
+    assert client.get("/sync/")["RateLimit-Policy"] == both
+    assert statuses(client, "/sync/", 2) == [200, 429]
 
 
-def test_a_request_that_its_policy_does_not_mean_has_that_of_the_prefix(client):
-    assert client.get("/post/")["RateLimit-Policy"] == '"page";q=2;w=3600'
-    assert client.post("/post/")["RateLimit-Policy"] == '"two";q=2;w=3600'
-    assert client.get("/search/?q=x")["RateLimit-Policy"] == '"two";q=2;w=3600'
-    assert client.get("/search/")["RateLimit-Policy"] == '"page";q=2;w=3600'
+def test_a_request_that_the_views_policy_does_not_mean_has_that_of_the_prefix(client, settings):
+    override(settings, page="100/hour by ip, fixed window")
+    page, two = '"page";q=100;w=3600', '"two";q=2;w=3600'
+    assert client.get("/post/")["RateLimit-Policy"] == page
+    assert client.post("/post/")["RateLimit-Policy"] == f"{page}, {two}"
+    assert client.get("/search/?q=x")["RateLimit-Policy"] == f"{page}, {two}"
+    assert client.get("/search/")["RateLimit-Policy"] == page
+
+
+@pytest.mark.parametrize("path", ["/nothing/", "/plain", "/static/nothing.css"])
+def test_an_address_where_nothing_is_counts_like_a_page(client, path):
+    assert statuses(client, path)[2] == 429
+    assert statuses(client, "/plain/", 1) == [429]
+
+
+def test_an_unknown_host_counts_too(client):
+    answers = statuses(client, "/plain/", headers={"host": "evil.example"})
+    assert answers == [400, 400, 429]
 
 
 def test_callers_are_told_apart_by_address(client):
@@ -62,9 +76,9 @@ def test_callers_are_told_apart_by_address(client):
     assert statuses(client, "/plain/", REMOTE_ADDR="203.0.113.2") == [200, 200, 429]
 
 
-def test_a_limited_view_asks_redis_once(client, redis_client):
+def test_each_policy_asks_redis_once(client, redis_client, settings):
+    override(settings, page="100/hour by ip", two="100/hour by ip")
     client.get("/sync/")
-    client.get("/plain/")
 
     def commands():
         stats = redis_client.info("commandstats")
@@ -75,7 +89,7 @@ def test_a_limited_view_asks_redis_once(client, redis_client):
 
     redis_client.config_resetstat()
     client.get("/sync/")
-    assert commands() == 1
+    assert commands() == 2
     redis_client.config_resetstat()
     client.get("/plain/")
     assert commands() == 1

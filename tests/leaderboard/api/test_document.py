@@ -1,5 +1,6 @@
 """The OpenAPI document and the interactive page."""
 
+import gzip
 import json
 import re
 from typing import get_args
@@ -7,6 +8,7 @@ from typing import get_args
 import pytest
 
 from leaderboard import services
+from leaderboard.api.app import Api as NinjaApi
 from leaderboard.api.problems import ErrorCode
 from leaderboard.models import Season
 from sessions_app import flags
@@ -268,3 +270,17 @@ def test_the_headers_of_errors_are_documented(document, board, api, stranger):
     for name, operation in operations(document):
         documented = {one.lower() for one in operation["responses"]["default"]["headers"]}
         assert documented == sent, name
+
+
+def test_the_document_is_written_once_and_not_sent_again(client, monkeypatch):
+    first = client.get("/api/v1/openapi.json")
+    monkeypatch.setattr(NinjaApi, "get_openapi_schema", None)  # nobody writes it again
+    again = client.get("/api/v1/openapi.json", headers={"Accept-Encoding": "gzip"})
+    assert gzip.decompress(again.content) == first.content
+    assert again["ETag"] == first["ETag"]
+    known = client.get("/api/v1/openapi.json", headers={"If-None-Match": first["ETag"]})
+    assert (known.status_code, known.content) == (304, b"")
+    head = client.head("/api/v1/openapi.json")
+    assert (head.status_code, head.content) == (200, b"")
+    assert int(head["Content-Length"]) == len(first.content)
+    assert client.post("/api/v1/openapi.json").status_code == 405
