@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 # Bodies up to this size are always taken: a flood of large ones must not keep a score out.
@@ -21,7 +23,7 @@ class NoRoomError(Exception):
 
 
 class Room:
-    """The bytes of unfinished bodies that a process holds at once, for one kind of caller."""
+    """The bytes of bodies that a process holds at once, for one kind of caller."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -55,5 +57,14 @@ class Room:
             if length > largest:
                 raise BodyTooLargeError
             return b"".join(parts)
+        finally:
+            self.taken -= length
+
+    @contextmanager
+    def holding(self, length: int) -> Iterator[None]:
+        """A body that was read stays in memory until its request is answered."""
+        self.taken += length
+        try:
+            yield
         finally:
             self.taken -= length

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
@@ -26,19 +26,19 @@ from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 from django.utils.translation import gettext
 
-from config.access import BODY_TOO_LARGE, NO_ROOM
+from config.access import BODY_TOO_LARGE, CLIENT, NO_ROOM
 from config.bodies import BodyTooLargeError, ClientGoneError, NoRoomError, Room
 from config.sending import PIECE, StalledError, send_body, send_piece
 from config.views import error_response
 
 # Requests at once and per process; each thread keeps its own database connection.
 THREADS = 32
-# Of these, for one address. Whoever asks for more waits, and keeps nobody else out.
-PER_CLIENT = 8
+# Of these, for one address, until its answer is made. Whoever asks for more waits, and keeps nobody
+# else out. Pages are drawn by one thread at a time in any case; more of them only make the event
+# loop, and with it every score, wait for its turn.
+PER_CLIENT = 3
 # Of these, for downloads that are written while they are sent.
 DOWNLOADS = 4
-# Who asked, as far as the layers before Django know it better than the connection.
-CLIENT = "rostrum.client"
 
 
 @dataclass
@@ -76,15 +76,18 @@ class ThreadedASGIHandler(ASGIHandler):
             return
         gone = asyncio.ensure_future(_until_gone(receive))
         try:
-            async with self._place(scope) as executor:
-                if gone.done():  # while it waited for its turn
+            async with AsyncExitStack() as thread:
+                with self._room.holding(body_file.getbuffer().nbytes):
+                    async with self._own_place(scope):
+                        executor = await thread.enter_async_context(self._place())
+                        if gone.done():  # while it waited for its turn
+                            return
+                        await thread.enter_async_context(ThreadSensitiveContext(executor=executor))
+                        answer = await sync_to_async(self._respond)(scope, body_file)
+                if answer.stream is not None:
+                    async with self._downloads:  # needs its thread until the end
+                        await self._stream(answer, send, gone)
                     return
-                async with ThreadSensitiveContext(executor=executor):
-                    answer = await sync_to_async(self._respond)(scope, body_file)
-                    if answer.stream is not None:
-                        async with self._downloads:  # needs its thread until the end
-                            await self._stream(answer, send, gone)
-                        return
             # Whoever reads slowly holds no place and no thread.
             await send(answer.start)
             if answer.file is not None:
@@ -106,13 +109,16 @@ class ThreadedASGIHandler(ASGIHandler):
             scope[NO_ROOM] = True
         return BytesIO()
 
-    @asynccontextmanager
-    async def _place(self, scope: Any) -> AsyncIterator[ThreadPoolExecutor]:
+    def _own_place(self, scope: Any) -> asyncio.Semaphore:
         client = scope.get(CLIENT) or (scope.get("client") or ("",))[0]
         own = self._clients.get(client)
         if own is None:
             own = self._clients[client] = asyncio.Semaphore(PER_CLIENT)
-        async with own, self._places:
+        return own
+
+    @asynccontextmanager
+    async def _place(self) -> AsyncIterator[ThreadPoolExecutor]:
+        async with self._places:
             executor = self._idle.pop() if self._idle else _new_thread()
             try:
                 yield executor

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
 # A hash is pure work on one core: more at once finish no sooner and only hold more memory. The
 # processes share the cores.
 AT_ONCE = max(1, (os.cpu_count() or 1) // max(1, int(os.environ.get("ROSTRUM_PROCESSES") or 1)))
-_places = threading.BoundedSemaphore(AT_ONCE)
+# Threads of their own: the C library keeps what a thread once held, for each thread apart.
+_hashing = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="hash")
 
 
 class BoundedArgon2PasswordHasher(Argon2PasswordHasher):
@@ -23,9 +24,7 @@ class BoundedArgon2PasswordHasher(Argon2PasswordHasher):
     parallelism = 1
 
     def encode(self, password: str, salt: str) -> str:
-        with _places:
-            return super().encode(password, salt)
+        return _hashing.submit(super().encode, password, salt).result()
 
     def verify(self, password: str, encoded: str) -> bool:
-        with _places:
-            return super().verify(password, encoded)
+        return _hashing.submit(super().verify, password, encoded).result()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
+from typing import Any
 
 from granian import Granian
 from granian.constants import HTTPModes, Interfaces
@@ -10,6 +12,7 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 
 from config.processes import Wakeup, exit_with_parent
+from config.sending import end_stalled_connections
 
 # Each live stream holds a place; granian's own default of about a thousand would let the
 # thousand-and-first viewer hang everybody behind it.
@@ -41,7 +44,14 @@ def serve(
     )
     # Granian's signal handlers set this event while its main thread waits for it.
     server.main_loop_interrupt = Wakeup()  # type: ignore[assignment]
-    server.serve()
+    server.serve(target_loader=load)
+
+
+def load(application: str) -> Any:
+    """In each web process, before it listens."""
+    end_stalled_connections()
+    module, _, name = application.partition(":")
+    return getattr(import_module(module), name)
 
 
 if __name__ == "__main__":

@@ -138,12 +138,17 @@ class FastLane:
     async def _answer(
         self, scope: Any, receive: Any, request: Request, read: Read | None, write: Write | None
     ) -> Answer | None:
+        held = 0
+
         async def body(largest: int) -> bytes:
+            nonlocal held
             # Before any of it is read: what its length already says.
             if not scope.get(BODY_TOO_LARGE) and _declared(request) <= largest:
                 with contextlib.suppress(BodyTooLargeError):
                     received = await _room.read(receive, largest)
                     if not scope.get(BODY_TOO_LARGE):
+                        held = len(received)
+                        _room.taken += held
                         return received
             raise body_too_large()
 
@@ -151,6 +156,8 @@ class FastLane:
             return await respond(self._lane(), request, read, write, body)
         except ClientGoneError:
             return None
+        finally:
+            _room.taken -= held
 
     def _lane(self) -> Lane:
         loop = asyncio.get_running_loop()

@@ -26,7 +26,7 @@ def test_an_older_hash_still_opens_and_is_made_anew(settings):
 
 
 def test_no_more_hashes_run_at_once_than_there_are_cores(monkeypatch):
-    counting, running, most = threading.Lock(), 0, 0
+    counting, running, most, threads = threading.Lock(), 0, 0, set()
     real = argon2.low_level.hash_secret
 
     def counted(*args, **kwargs):
@@ -34,6 +34,7 @@ def test_no_more_hashes_run_at_once_than_there_are_cores(monkeypatch):
         with counting:
             running += 1
             most = max(most, running)
+            threads.add(threading.current_thread().name)
         try:
             return real(*args, **kwargs)
         finally:
@@ -46,3 +47,6 @@ def test_no_more_hashes_run_at_once_than_there_are_cores(monkeypatch):
         encoded = list(pool.map(lambda n: hasher.encode("correct horse", f"salt{n:08}"), range(30)))
     assert len(set(encoded)) == 30
     assert 1 <= most <= AT_ONCE
+    # Each thread that ever hashed keeps the memory of one hash.
+    assert len(threads) <= AT_ONCE
+    assert all(name.startswith("hash") for name in threads)
