@@ -108,7 +108,7 @@ class Site:
     ) -> None:
         """`restore` brings the board back before the web server starts; without it one is made."""
         self.directory = tempfile.TemporaryDirectory(prefix="rostrum-site-")
-        environment["DJANGO_SETTINGS_MODULE"] = "tests.faults.settings"
+        environment.setdefault("DJANGO_SETTINGS_MODULE", "tests.faults.settings")
         self.rostrum = Rostrum(Path(self.directory.name), **environment)
         self.durability = durability
         self.restore = restore
