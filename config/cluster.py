@@ -15,6 +15,7 @@ from typing import Any
 
 import redis
 import redis.asyncio
+from redis._parsers import AsyncCommandsParser
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
 from redis.exceptions import ClusterDownError, RedisClusterException, SlotNotCoveredError
@@ -65,28 +66,13 @@ class CautiousCluster(redis.cluster.RedisCluster):
             super().__init__(retry=Retry(NoBackoff(), RETRIES), **options)
         except RedisClusterException as error:
             raise _told_apart(error) or error from error
-        # Handed on to every pipeline.
-        self.commands_parser.get_keys = partial(self._keys_of, self.commands_parser.get_keys)  # type: ignore[method-assign]
+        know_keys(self)
 
     def _execute_command(self, target_node: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return super()._execute_command(target_node, *args, **kwargs)  # type: ignore[no-untyped-call]
         except (redis.exceptions.ConnectionError, RedisClusterException) as error:
             raise _told_apart(error) or error from error
-
-    def _keys_of(self, ask: Any, connection: Any, *args: Any) -> Any:
-        """The keys of a command, read from it where redis-py would ask its default node.
-
-        Asking costs a round trip each time. And redis-py goes on asking a node that is dead: as
-        long as nothing else fails, it keeps it even when its slots are with another.
-        """
-        if (known := _keys_in(args)) is not None:
-            return known
-        try:
-            return ask(connection, *args)
-        except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
-            self.look_again()
-            raise
 
     def client_for(self, key: str) -> redis.Redis:
         """A plain client of the node that holds this key, kept for the next time."""
@@ -116,6 +102,7 @@ class AsyncCautiousCluster(redis.asyncio.cluster.RedisCluster):
         self._plain_options.pop("startup_nodes")
         self._plain: dict[tuple[str, int], redis.asyncio.Redis] = {}
         super().__init__(retry=AsyncRetry(NoBackoff(), RETRIES), **options)
+        know_keys(self)
 
     async def initialize(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -151,10 +138,50 @@ class AsyncCautiousCluster(redis.asyncio.cluster.RedisCluster):
         await self.aclose()
 
 
+def know_keys(client: Any) -> None:
+    """Let a cluster's client, and every pipeline of it, find the keys of a function call by itself.
+
+    redis-py asks its default node for the keys of such commands: a round trip each time. And it
+    goes on asking a node that is dead: as long as nothing else fails, it keeps it even when its
+    slots are with another. Other clients than a cluster's need nothing.
+    """
+    if isinstance(client, redis.cluster.RedisCluster):
+        ask = client.commands_parser.get_keys
+        if not isinstance(ask, partial):
+            client.commands_parser.get_keys = partial(_keys_of, client, ask)  # type: ignore[method-assign]
+    elif isinstance(client, redis.asyncio.cluster.RedisCluster):
+        client.commands_parser = _Parser(client.commands_parser)
+
+
+def _keys_of(client: Any, ask: Any, connection: Any, *args: Any) -> Any:
+    if (known := _keys_in(args)) is not None:
+        return known
+    try:
+        return ask(connection, *args)
+    except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
+        if isinstance(client, CautiousCluster):
+            client.look_again()
+        raise
+
+
+class _Parser(AsyncCommandsParser):
+    """The same for an asynchronous client."""
+
+    def __init__(self, before: AsyncCommandsParser) -> None:
+        super().__init__()
+        self.commands = before.commands
+        if hasattr(before, "node"):
+            self.node = before.node
+
+    async def get_keys(self, *args: Any) -> Any:
+        known = _keys_in(args)
+        return await super().get_keys(*args) if known is None else known
+
+
 def _keys_in(args: tuple[Any, ...]) -> list[Any] | None:
-    """The keys of a script call or of a stream's reader; None for other commands."""
-    name = args[0].upper()
-    if name in {"EVAL", "EVALSHA"}:
+    """The keys of a function or script call or of a stream's reader; None for other commands."""
+    name = str_if_bytes(args[0]).upper()
+    if name in {"FCALL", "FCALL_RO", "EVAL", "EVALSHA"}:
         return list(args[3 : 3 + int(args[2])])
     if name == "XREADGROUP":
         # After group and reader come options with numbers, STREAMS, the keys, an id for each key.
