@@ -1,4 +1,4 @@
-"""Ask Redis: one script call per question. Imports no Django.
+"""Ask Redis: one function call per question. Imports no Django.
 
     limiter = Limiter(client)
     policy = sentence.parse("search", "10/second by ip, token bucket")
@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from config.scripts import Script, load
+from config.functions import Function
 from ratelimit.algorithms import Algorithm
 from ratelimit.decision import Decision, Standing
+from ratelimit.functions import LIBRARY
 from ratelimit.policy import MICROSECONDS, Policy
 from ratelimit.shield import Shield
 from ratelimit.wire import AsyncWire, Wire
@@ -53,10 +53,10 @@ class _Calls:
         if cost < 1:
             raise ValueError("A call costs 1 or more.")
         if self._clock is not None:
-            return (cost, *policy.arguments, lease, self._clock())
+            return (policy.text, cost, lease, self._clock())
         if lease or policy.has_leases:
-            return (cost, *policy.arguments, lease or secrets.token_hex(8))
-        return (cost, *policy.arguments)
+            return (policy.text, cost, lease or secrets.token_hex(8))
+        return (policy.text, cost)
 
     def _heard(
         self, policy: Policy, caller: str, cost: int, asked: float, reply: list[int]
@@ -97,7 +97,9 @@ def _read(policy: Policy, reply: Sequence[int]) -> Decision:
     return Decision(reply[0] == 1, *tightest, policy, standings)
 
 
-_RENEW = load(Path(__file__).parent / "scripts", "renew_lease")
+_HIT = LIBRARY["hit"]
+_PEEK = LIBRARY["peek"]
+_RENEW = LIBRARY["renew"]
 
 
 def _leases(policy: Policy, caller: str) -> dict[str, int]:
@@ -129,12 +131,12 @@ class Limiter(_Calls):
             if refusal is not None:
                 return refusal
         asked = monotonic()
-        reply = self._run(policy.hit_script, policy, caller, cost, lease)
+        reply = self._run(_HIT, policy, caller, cost, lease)
         return self._heard(policy, caller, cost, asked, reply)
 
     def peek(self, policy: Policy, caller: str, cost: int = 1) -> Decision:
         """Whether a call of this cost would be allowed now; charges nothing."""
-        return _read(policy, self._run(policy.peek_script, policy, caller, cost, ""))
+        return _read(policy, self._run(_PEEK, policy, caller, cost, ""))
 
     def reset(self, policy: Policy, caller: str) -> None:
         """Forget everything that was counted for this caller."""
@@ -151,12 +153,12 @@ class Limiter(_Calls):
         leases = _leases(policy, caller)
         return bool(_RENEW(self.client, list(leases), [lease, *leases.values()]))
 
-    def _run(self, script: Script, policy: Policy, caller: str, cost: int, lease: str) -> Any:
+    def _run(self, function: Function, policy: Policy, caller: str, cost: int, lease: str) -> Any:
         keys = policy.state_keys(caller)
         arguments = self._arguments(policy, cost, lease)
         if self._wire is not None:
-            return self._wire.run(script, keys, arguments)
-        return script(self.client, keys, arguments)
+            return self._wire.run(function, keys, arguments)
+        return function(self.client, keys, arguments)
 
 
 class AsyncLimiter(_Calls):
@@ -173,12 +175,12 @@ class AsyncLimiter(_Calls):
             if refusal is not None:
                 return refusal
         asked = monotonic()
-        reply = await self._run(policy.hit_script, policy, caller, cost, lease)
+        reply = await self._run(_HIT, policy, caller, cost, lease)
         return self._heard(policy, caller, cost, asked, reply)
 
     async def peek(self, policy: Policy, caller: str, cost: int = 1) -> Decision:
         """See `Limiter.peek`."""
-        return _read(policy, await self._run(policy.peek_script, policy, caller, cost, ""))
+        return _read(policy, await self._run(_PEEK, policy, caller, cost, ""))
 
     async def reset(self, policy: Policy, caller: str) -> None:
         """See `Limiter.reset`."""
@@ -195,9 +197,11 @@ class AsyncLimiter(_Calls):
         leases = _leases(policy, caller)
         return bool(await _RENEW.acall(self.client, list(leases), [lease, *leases.values()]))
 
-    async def _run(self, script: Script, policy: Policy, caller: str, cost: int, lease: str) -> Any:
+    async def _run(
+        self, function: Function, policy: Policy, caller: str, cost: int, lease: str
+    ) -> Any:
         keys = policy.state_keys(caller)
         arguments = self._arguments(policy, cost, lease)
         if self._wire is not None:
-            return await self._wire.run(script, keys, arguments)
-        return await script.acall(self.client, keys, arguments)
+            return await self._wire.run(function, keys, arguments)
+        return await function.acall(self.client, keys, arguments)

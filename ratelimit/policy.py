@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network
 from typing import Literal
 
-from config.scripts import Script
 from ratelimit import keys
-from ratelimit.algorithms import Algorithm, script_for
+from ratelimit.algorithms import Algorithm
 
 OnFailure = Literal["open", "closed"]
 Network = IPv4Network | IPv6Network
@@ -131,20 +131,14 @@ class Policy:
         return any(limit.algorithm is Algorithm.AT_ONCE for limit in self.limits)
 
     @cached_property
-    def hit_script(self) -> Script:
-        return script_for(tuple(limit.algorithm for limit in self.limits), charging=True)
-
-    @cached_property
-    def peek_script(self) -> Script:
-        return script_for(tuple(limit.algorithm for limit in self.limits), charging=False)
-
-    @cached_property
-    def arguments(self) -> tuple[int, ...]:
-        """Three per limit, as the scripts take them."""
-        return tuple(
-            number
-            for limit in self.limits
-            for number in (limit.count, limit.window * MICROSECONDS, limit.capacity)
+    def text(self) -> str:
+        """The limits as `limits.lua` takes them."""
+        return json.dumps(
+            [
+                [limit.algorithm, limit.count, limit.window * MICROSECONDS, limit.capacity]
+                for limit in self.limits
+            ],
+            separators=(",", ":"),
         )
 
     @cached_property

@@ -18,6 +18,7 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError, connection
 
+from config import versions
 from config.redis import OUTAGE_ERRORS, get_redis
 from ratelimit import keys, metrics, policies
 
@@ -76,6 +77,8 @@ def once() -> None:
         take_over_overrides()
     with suppress(*OUTAGE_ERRORS):
         write_tally()
+    with suppress(*OUTAGE_ERRORS):
+        versions.note_use(get_redis())
 
 
 # ---- what staff changed --------------------------------------------------------------------------

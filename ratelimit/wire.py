@@ -13,15 +13,15 @@ from typing import Any
 from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoScriptError, ResponseError
+from redis.exceptions import ResponseError
 
-from config.scripts import Script
+from config.functions import Function, is_unknown
 
 FLIGHT = 500  # calls that travel together at most
 
 
 class Wire:
-    """Runs scripts on a plain client's server. Safe for threads and after a fork.
+    """Calls functions on a plain client's server. Safe for threads and after a fork.
 
     As many connections as threads ever asked at once; each is the pool's own, with its options.
     """
@@ -36,11 +36,13 @@ class Wire:
         """One server or a Sentinel's; a cluster chooses its connection by the key."""
         return type(client) is Redis and client.connection is None
 
-    def run(self, script: Script, keys: list[str], arguments: tuple[Any, ...]) -> Any:
+    def run(self, function: Function, keys: list[str], arguments: tuple[Any, ...]) -> Any:
         try:
-            return self.execute_command("EVALSHA", script.sha, len(keys), *keys, *arguments)
-        except NoScriptError:
-            return script(self._client, keys, arguments)
+            return self.execute_command(*function.words(keys, arguments))
+        except ResponseError as error:
+            if not is_unknown(error):
+                raise
+        return function(self._client, keys, arguments)
 
     def execute_command(self, *command: Any) -> Any:
         """Send one command that does no harm when it runs twice; the reply as it comes."""
@@ -62,10 +64,10 @@ class Wire:
         try:
             connection.send_command(*command)
             reply = connection.read_response()
-        except NoScriptError:
-            self._idle.append(connection)
-            raise
-        except BaseException:
+        except BaseException as error:
+            if is_unknown(error):
+                self._idle.append(connection)
+                raise
             # An answer may still come, or the server cannot serve: begin anew next time.
             connection.disconnect()
             self._client.connection_pool.release(connection)
@@ -75,21 +77,14 @@ class Wire:
 
 
 class _Call:
-    """One script call on its way, and the answer somebody waits for."""
+    """One call on its way, and the answer somebody waits for."""
 
-    __slots__ = ("answer", "rest", "script", "whole")
+    __slots__ = ("answer", "command", "function")
 
-    def __init__(self, script: Script, rest: tuple[Any, ...]) -> None:
-        self.script = script
-        self.rest = rest
-        self.whole = False  # whether to send the script's text
+    def __init__(self, function: Function, command: tuple[Any, ...]) -> None:
+        self.function = function
+        self.command = command
         self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
-    @property
-    def command(self) -> tuple[Any, ...]:
-        if self.whole:
-            return ("EVAL", self.script.text, *self.rest)
-        return ("EVALSHA", self.script.sha, *self.rest)
 
     def settle(self, reply: Any) -> None:
         if not self.answer.done():  # nobody waits any more
@@ -112,14 +107,15 @@ class AsyncWire:
         self._client = client
         self._connection: Any = None
         self._waiting: list[_Call] = []
+        self._unknown: list[_Call] = []  # the server has not their function
         self._pilot: asyncio.Task[None] | None = None
 
     @staticmethod
     def fits(client: Any) -> bool:
         return type(client) is AsyncRedis and client.connection is None
 
-    async def run(self, script: Script, keys: list[str], arguments: tuple[Any, ...]) -> Any:
-        call = _Call(script, (len(keys), *keys, *arguments))
+    async def run(self, function: Function, keys: list[str], arguments: tuple[Any, ...]) -> Any:
+        call = _Call(function, function.words(keys, arguments))
         self._waiting.append(call)
         if self._pilot is None:
             # A task of its own: whoever gives up waiting does not take the others down.
@@ -133,6 +129,7 @@ class AsyncWire:
                 flight, self._waiting = self._waiting[:FLIGHT], self._waiting[FLIGHT:]
                 try:
                     await self._exchange(flight)
+                    await self._load()
                 except Exception as error:  # theirs to handle, each for itself
                     for call in flight:
                         call.fail(error)
@@ -155,7 +152,7 @@ class AsyncWire:
             pool = self._client.connection_pool
             self._connection = await pool.get_connection()  # type: ignore[no-untyped-call]
         connection = self._connection
-        healthy = False
+        healthy, self._unknown = False, []
         try:
             commands = [call.command for call in flight]
             await connection.send_packed_command(connection.pack_commands(commands))
@@ -171,10 +168,16 @@ class AsyncWire:
         """Whether the answer leaves no doubt about the connection."""
         try:
             call.settle(await connection.read_response())
-        except NoScriptError:
-            call.whole = True
-            self._waiting.append(call)
         except ResponseError as error:
-            call.fail(error)
-            return False
+            if not is_unknown(error):
+                call.fail(error)
+                return False
+            self._unknown.append(call)
         return True
+
+    async def _load(self) -> None:
+        """Give the server the libraries it has not, and send those calls again."""
+        unknown, self._unknown = self._unknown, []
+        for library in {call.function.library for call in unknown}:
+            await library.aload(self._client)
+        self._waiting += unknown

@@ -101,10 +101,10 @@ def test_a_call_that_costs_more_than_the_limit_is_denied_with_a_bounded_wait(red
         assert 0 < decision.retry_after <= 120
 
 
-def test_it_survives_a_flush_of_scripts(redis_client):
+def test_it_survives_a_flush_of_functions(redis_client):
     limiter = Limiter(redis_client)
     limiter.hit(BOTH, "ada")
-    redis_client.script_flush()
+    redis_client.function_flush()
     assert limiter.hit(BOTH, "ada").remaining == 1
 
 

@@ -10,7 +10,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from config.scripts import Script
+from config.functions import Library
 from ratelimit.limiter import Limiter
 from ratelimit.sentence import parse
 from ratelimit.wire import AsyncWire, Wire
@@ -18,8 +18,16 @@ from tests.servers import redis_server, wait_for
 
 pytestmark = pytest.mark.one_server  # a cluster has no short way: the key chooses the connection
 
-DOUBLE = Script("double", "return ARGV[1] * 2")
-BAD = Script("bad", "return redis.call('GET')")
+LIBRARY = Library(
+    "tests",
+    {
+        "numbers": """
+register('double', function(keys, args) return args[1] * 2 end)
+register('bad', function() return call('GET') end)
+"""
+    },
+)
+DOUBLE, BAD = LIBRARY["double"], LIBRARY["bad"]
 
 
 def test_it_keeps_one_connection_for_one_thread(redis_client):
@@ -79,7 +87,7 @@ def test_an_answer_that_came_too_late_is_never_read_as_the_next_ones():
         assert wire.run(DOUBLE, [], (4,)) == 8
 
 
-def test_an_error_of_the_script_is_told(redis_client):
+def test_an_error_of_the_function_is_raised(redis_client):
     wire = Wire(redis_client)
     with pytest.raises(ResponseError):
         wire.run(BAD, [], ())
@@ -133,8 +141,8 @@ async def test_a_call_that_nobody_waits_for_does_not_shift_the_answers(async_cli
     assert await wire.run(DOUBLE, [], (50,)) == 100
 
 
-async def test_an_unknown_script_is_sent_whole_to_all_who_wait(async_client):
-    await async_client.script_flush()
+async def test_a_server_without_the_library_gets_it_and_answers_all_who_wait(async_client):
+    await async_client.function_flush()
     wire = AsyncWire(async_client)
     answers = await asyncio.gather(*(wire.run(DOUBLE, [], (n,)) for n in range(20)))
     assert answers == [n * 2 for n in range(20)]

@@ -1,11 +1,12 @@
--- Token bucket: `burst` tokens at most, `count` flow in per window, a call takes its cost.
+-- token_bucket: `burst` tokens at most, `count` flow in per window, a call takes its cost.
 -- State: string of two doubles, a time and the tokens missing then. Missing rather than left, so
 -- that a bucket made larger or smaller is right at once.
-local function token_bucket(key, cost, count, window, burst, charging)
+function token_bucket.ask(limit, key, cost, now, charging)
+  local count, window, burst = limit.count, limit.window, limit.burst
   -- Sums of fractions are not exact; what flows in a nanosecond covers that.
   local rounding = count / window / 1000
   local at, missing = now, 0
-  local state = redis.call('GET', key)
+  local state = call('GET', key)
   if state then
     at, missing = struct.unpack('<dd', state)
   end
@@ -20,7 +21,7 @@ local function token_bucket(key, cost, count, window, burst, charging)
     if fits then
       missing = math.min(missing + cost, burst)
     end
-    redis.call('SET', key, struct.pack('<dd', now, missing),
+    call('SET', key, struct.pack('<dd', now, missing),
       'PX', math.max(1, math.ceil(missing * window / count / 1000)))
   end
   return fits, math.floor(burst - missing + rounding),

@@ -1,9 +1,10 @@
--- Sliding counter: two counts instead of a log. The previous window counts by the share of it
+-- sliding_counter: two counts instead of a log. The previous window counts by the share of it
 -- that the last `window` microseconds still cover, as if its calls had come evenly.
 -- State: string of three doubles, when the window opened, its count, the previous window's count.
-local function sliding_counter(key, cost, count, window, burst, charging)
+function sliding_counter.ask(limit, key, cost, now, charging)
+  local count, window = limit.count, limit.window
   local opened, current, previous = now, 0, 0
-  local state = redis.call('GET', key)
+  local state = call('GET', key)
   if state then
     opened, current, previous = struct.unpack('<ddd', state)
   end
@@ -34,7 +35,7 @@ local function sliding_counter(key, cost, count, window, burst, charging)
     if fits then
       current = current + cost
     end
-    redis.call('SET', key, struct.pack('<ddd', opened, current, previous),
+    call('SET', key, struct.pack('<ddd', opened, current, previous),
       'PX', math.ceil((left + window) / 1000))
   end
   local remaining = math.max(0, math.floor(count - current - previous * left / window))

@@ -1,13 +1,14 @@
--- Sliding log: exact. Every unit charged is remembered until it is a window old.
+-- sliding_log: exact. Every unit charged is remembered until it is a window old.
 -- State: sorted set, one member per unit, scored by its time in microseconds. The members of one
 -- microsecond are numbered; they leave together, so their numbers have no gaps.
-local function sliding_log(key, cost, count, window, burst, charging)
+function sliding_log.ask(limit, key, cost, now, charging)
+  local count, window = limit.count, limit.window
   local used, newest = 0, nil
   local oldest_counted = string.format('(%.0f', now - window)
-  local last = redis.call('ZREVRANGE', key, 0, 0, 'WITHSCORES')
+  local last = call('ZREVRANGE', key, 0, 0, 'WITHSCORES')
   if last[1] then
     newest = tonumber(last[2])
-    used = redis.call('ZCOUNT', key, oldest_counted, '+inf')
+    used = call('ZCOUNT', key, oldest_counted, '+inf')
   end
   local late = newest and newest > now
   local excess = used + cost - count
@@ -15,21 +16,21 @@ local function sliding_log(key, cost, count, window, burst, charging)
   local retry_after = 0
   if not fits then
     -- It fits when the `excess` oldest have left.
-    local leaving = redis.call('ZRANGEBYSCORE', key, oldest_counted, '+inf', 'WITHSCORES',
+    local leaving = call('ZRANGEBYSCORE', key, oldest_counted, '+inf', 'WITHSCORES',
       'LIMIT', math.max(0, math.min(excess, used) - 1), 1)
     retry_after = math.min(tonumber(leaving[2]) or now, now) + window - now
   end
   if charging and (fits or late) then
     local adding, taken = fits and cost or 0, 0
-    redis.call('ZREMRANGEBYSCORE', key, '-inf', now - window)
+    call('ZREMRANGEBYSCORE', key, '-inf', now - window)
     if late then
-      adding = adding + redis.call('ZREMRANGEBYSCORE', key, string.format('(%.0f', now), '+inf')
+      adding = adding + call('ZREMRANGEBYSCORE', key, string.format('(%.0f', now), '+inf')
     end
     if newest and newest >= now then
-      taken = redis.call('ZCOUNT', key, now, now)
+      taken = call('ZCOUNT', key, now, now)
     end
     if adding == 1 then
-      redis.call('ZADD', key, now, string.format('%.0f:%d', now, taken + 1))
+      call('ZADD', key, now, string.format('%.0f:%d', now, taken + 1))
     else
       for first = 1, adding, 1000 do
         local members = {}
@@ -37,10 +38,10 @@ local function sliding_log(key, cost, count, window, burst, charging)
           members[#members + 1] = now
           members[#members + 1] = string.format('%.0f:%d', now, taken + number)
         end
-        redis.call('ZADD', key, unpack(members))
+        call('ZADD', key, unpack(members))
       end
     end
-    redis.call('PEXPIRE', key, math.ceil(window / 1000))
+    call('PEXPIRE', key, math.ceil(window / 1000))
     if fits then
       used, newest = used + cost, now
     end

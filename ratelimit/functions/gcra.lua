@@ -1,11 +1,12 @@
--- GCRA: calls are due one spacing (window / count) apart, and may come `burst` spacings early.
+-- gcra: calls are due one spacing (window / count) apart, and may come `burst` spacings early.
 -- Whole microseconds, rounded up, so that never more than the limit gets through.
 -- State: string of two doubles, when the next call would be due had all so far kept their
 -- distance, and the spacing it was reckoned with.
-local function gcra(key, cost, count, window, burst, charging)
+function gcra.ask(limit, key, cost, now, charging)
+  local count, window, burst = limit.count, limit.window, limit.burst
   local spacing = math.ceil(window / count)
   local due, old_spacing = now, spacing
-  local state = redis.call('GET', key)
+  local state = call('GET', key)
   if state then
     due, old_spacing = struct.unpack('<dd', state)
     if due < now then
@@ -26,7 +27,7 @@ local function gcra(key, cost, count, window, burst, charging)
     if fits then
       due = due + cost * spacing
     end
-    redis.call('SET', key, struct.pack('<dd', due, spacing),
+    call('SET', key, struct.pack('<dd', due, spacing),
       'PX', math.max(1, math.ceil((due - now) / 1000)))
   end
   return fits, math.floor((furthest - due) / spacing), due - now, fits and 0 or excess
