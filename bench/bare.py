@@ -1,7 +1,7 @@
 """What the API is measured against: a bare ASGI function on the same server.
 
-No key, no limit, no checks, no headers: for each request one EVALSHA on the same board, of the same
-script as the engine sends, and its reply passed on.
+No key, no limit, no checks, no headers: for each request one FCALL on the same board, of the same
+function as the engine calls, and its reply passed on.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import msgspec
 import redis.asyncio
 
-from config.scripts import Script
+from bench.floors import TUTORIAL
 from leaderboard import RedisLeaderboard
 
 KEY = "leaderboard:{bench}"
@@ -27,16 +27,6 @@ BOARD = {
     "notices": True,
 }
 
-# For scale: one write as a tutorial makes it atomic. One sorted set, no windows, no ties, no log.
-TUTORIAL = Script(
-    "tutorial",
-    """
-redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
-redis.call('HSET', KEYS[2], 'name', ARGV[3])
-return {redis.call('ZREVRANK', KEYS[1], ARGV[1]), redis.call('ZCARD', KEYS[1])}
-""",
-)
-
 
 class Body(msgspec.Struct):
     player: str
@@ -48,7 +38,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Bare:
-    """The calls that the engine makes, taken apart once: what is left is one EVALSHA each."""
+    """The calls that the engine makes, taken apart once: what is left is one FCALL each."""
 
     def __init__(self) -> None:
         self.client = redis.asyncio.Redis.from_url(os.environ["REDIS_URL"], max_connections=200)
@@ -61,7 +51,7 @@ class Bare:
     async def submit(self, player: str, score: float) -> bytes:
         args = [*self.write.args]
         args[self.at], args[self.at + 1] = player, repr(score)
-        reply = await self.write.script.acall(self.client, self.write.keys, args)
+        reply = await self.write.function.acall(self.client, self.write.keys, args)
         return _encode({"player": player, "reply": str(reply)})
 
     async def tutorial(self, player: str, score: float) -> bytes:
@@ -71,7 +61,7 @@ class Bare:
 
     async def read(self, call, player: str | None = None) -> bytes:
         args = call.args if player is None else [*call.args[:-1], player]
-        return await call.script.acall(self.client, call.keys, args)
+        return await call.function.acall(self.client, call.keys, args)
 
 
 _bare: list[Bare] = []

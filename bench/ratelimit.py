@@ -1,4 +1,4 @@
-"""Rate limits: every algorithm against an empty script, the local shield, a limited view, and the
+"""Rate limits: every algorithm against an empty function, the local shield, a limited view, and the
 other libraries, everybody against a bare INCR on the client they use.
 """
 
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from bench import others
+from bench.floors import EMPTY
 from bench.harness import Comparison, Report, compare, duration, own_server
-from config.scripts import Script
 from ratelimit.algorithms import TIMED, Algorithm
 from ratelimit.limiter import Limiter
 from ratelimit.policy import Limit, Policy
@@ -28,7 +28,7 @@ ROUNDS = 21
 
 def run(report: Report) -> None:
     with own_server() as server, server.client() as client:
-        _against_an_empty_script(report, client)
+        _against_an_empty_function(report, client)
         ours = _against_incr(client)
         peers = others.measured("rate_limiters", server.port, ROUNDS)
     _beside_the_peers(report, ours, peers)
@@ -62,11 +62,10 @@ def _at_once(limiter: Limiter) -> Callable[[], Any]:
     return lambda: limiter.hit(policy, "caller", lease="one")
 
 
-def _against_an_empty_script(report: Report, client: Any) -> None:
-    empty = Script("empty", "return 1")
+def _against_an_empty_function(report: Report, client: Any) -> None:
     limiter = Limiter(client)
     two = Policy("bench_two", (Limit(PLENTY, 60), Limit(PLENTY, 86400, Algorithm.GCRA)))
-    contestants: dict[str, Callable[[], Any]] = {"empty script": lambda: empty(client, [])}
+    contestants: dict[str, Callable[[], Any]] = {"empty function": lambda: EMPTY(client, [])}
     for algorithm in TIMED:
         contestants[algorithm.words] = _allowed(limiter, algorithm)
         contestants[f"{algorithm.words}, denied"] = _denied(limiter, algorithm)
@@ -75,16 +74,16 @@ def _against_an_empty_script(report: Report, client: Any) -> None:
     result = compare(contestants, rounds=ROUNDS)
     # A pair of its own: work without a wait and work with one feel a busy machine differently.
     shielded = _denied(Limiter(client, shield=Shield()), Algorithm.GCRA)
-    pair = {"empty script": contestants["empty script"], "local shield": shielded}
+    pair = {"empty function": contestants["empty function"], "local shield": shielded}
     shield = compare(pair, rounds=3 * ROUNDS, round_seconds=0.01)
-    marks = {"empty script": None, "two limits in one call": None}
+    marks = {"empty function": None, "two limits in one call": None}
     report.table(
-        ["one thread, one CPU", "calls/s", "ratio to an empty EVALSHA"],
+        ["one thread, one CPU", "calls/s", "ratio to an empty FCALL"],
         [
             [
                 name,
                 f"{result.per_second(name):,.0f}",
-                _mark(report, name, result, "empty script", marks.get(name, 0.75)),
+                _mark(report, name, result, "empty function", marks.get(name, 0.75)),
             ]
             for name in contestants
         ]
@@ -92,7 +91,7 @@ def _against_an_empty_script(report: Report, client: Any) -> None:
             [
                 "local shield",
                 f"{shield.per_second('local shield'):,.0f}",
-                _mark(report, "local shield", shield, "empty script", 50),
+                _mark(report, "local shield", shield, "empty function", 50),
             ]
         ],
     )
@@ -167,18 +166,18 @@ def _limited_view(report: Report) -> None:
 
         limited = limit("page")(view)
         factory = RequestFactory()
-        client, empty = get_redis("limits"), Script("empty", "return 1")
+        client = get_redis("limits")
         result = compare(
             {
                 "without a limit": lambda: view(factory.get("/")),
                 "with @limit": lambda: limited(factory.get("/")),
-                "one round trip, EVALSHA of an empty script": lambda: empty(client, []),
+                "one round trip, FCALL of an empty function": lambda: EMPTY(client, []),
             },
             rounds=ROUNDS,
         )
         client.config_resetstat()
         limited(factory.get("/"))
-        asked = client.info("commandstats")["cmdstat_evalsha"]["calls"]
+        asked = client.info("commandstats")["cmdstat_fcall"]["calls"]
         connections = client.info("stats")["total_connections_received"]
         assert connections == 0, "a limited view opens no connection"
         silent, gone = _slowest_without_redis(server)

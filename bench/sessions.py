@@ -98,17 +98,17 @@ def sessions(report: Report, client: Any) -> None:
 
 
 def round_trips(client: Any, call: Any) -> int:
-    """Commands of ours that the server saw; what a script calls inside costs no trip."""
+    """Commands of ours that the server saw; what a function calls inside costs no trip."""
     call()
     client.config_resetstat()
     call()
     asked = client.info("commandstats")
-    sent = {"get", "set", "hgetall", "evalsha", "exists", "zadd", "expire", "pexpire"}
-    inside = asked.get("cmdstat_evalsha", {}).get("calls", 0)
+    sent = {"get", "set", "hgetall", "fcall", "exists", "zadd", "expire", "pexpire"}
+    inside = asked.get("cmdstat_fcall", {}).get("calls", 0)
     return sum(
         row["calls"]
         for command, row in asked.items()
-        if command.removeprefix("cmdstat_") in ({"evalsha", "hgetall"} if inside else sent)
+        if command.removeprefix("cmdstat_") in ({"fcall", "hgetall"} if inside else sent)
     )
 
 

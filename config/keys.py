@@ -1,6 +1,12 @@
 """The keys that belong to no app."""
 
 
+def libraries_used() -> str:
+    """hash: library of functions → when a process last used it, seconds; TTL 7 days; written by
+    `versions.note_use`"""
+    return "functions:used"
+
+
 def lock(name: str) -> str:
     """string: the token of a lock's holder; TTL the lock's timeout; written by `locks.hold`"""
     return f"lock:{{{name}}}"

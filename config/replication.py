@@ -1,6 +1,6 @@
 """Writes that count only when a replica has them too. Imports no Django.
 
-WAIT speaks of the connection it is sent on, so script and WAIT go out together on one connection,
+WAIT speaks of the connection it is sent on, so the call and WAIT go out together on one connection,
 to the server that holds the keys. When no replica confirms in time the write stands on the
 primary, and nobody can say whether a failover would keep it: `NotReplicatedError`, an outage to
 those who asked. Asked again with the same idempotency key, it is confirmed, not counted twice.
@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from redis.exceptions import AskError, MovedError, NoScriptError, ResponseError, TryAgainError
+from redis.exceptions import AskError, MovedError, ResponseError, TryAgainError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from config.cluster import AsyncCautiousCluster, CautiousCluster
-from config.scripts import Script
+from config.functions import Function, is_unknown
 
 REPLICAS = 1
 TIMEOUT = 1000  # milliseconds; a replica that is well answers within one
@@ -31,15 +31,16 @@ Commands = list[tuple[Any, ...]]
 Steps = Generator[tuple[tuple[str, int] | None, Commands], list[Any], Any]
 
 
-def _steps(script: Script, keys: Sequence[Any], args: Sequence[Any]) -> Steps:
-    words: tuple[Any, ...] = ("EVALSHA", script.sha, len(keys), *keys, *args)
-    node, ask = None, False
+def _steps(function: Function, keys: Sequence[Any], args: Sequence[Any]) -> Steps:
+    words = function.words(keys, args)
+    node, ask, load = None, False, False
     for _ in range(MOST_REDIRECTS):
-        commands: Commands = [("ASKING",)] if ask else []
+        commands: Commands = [function.library.load_command] if load else []
+        commands += [("ASKING",)] if ask else []
         commands += [words, ("WAIT", REPLICAS, TIMEOUT)]
         reply, confirmed = (yield node, commands)[-2:]
-        if isinstance(reply, NoScriptError):
-            words = ("EVAL", script.text, len(keys), *keys, *args)
+        if is_unknown(reply):
+            load = True
         elif isinstance(reply, MovedError | TryAgainError):
             node, ask = None, False
         elif isinstance(reply, AskError):
@@ -53,9 +54,9 @@ def _steps(script: Script, keys: Sequence[Any], args: Sequence[Any]) -> Steps:
     raise RedisConnectionError("The keys are moving between nodes.")
 
 
-def call(script: Script, client: Any, keys: Sequence[Any], args: Sequence[Any] = ()) -> Any:
-    """Run a script that writes; return its reply once a replica has what it wrote."""
-    steps = _steps(script, keys, args)
+def call(function: Function, client: Any, keys: Sequence[Any], args: Sequence[Any] = ()) -> Any:
+    """Call a function that writes; return its reply once a replica has what it wrote."""
+    steps = _steps(function, keys, args)
     sent: list[Any] | None = None
     try:
         while True:
@@ -70,9 +71,11 @@ def call(script: Script, client: Any, keys: Sequence[Any], args: Sequence[Any] =
         return end.value
 
 
-async def acall(script: Script, client: Any, keys: Sequence[Any], args: Sequence[Any] = ()) -> Any:
+async def acall(
+    function: Function, client: Any, keys: Sequence[Any], args: Sequence[Any] = ()
+) -> Any:
     """The asynchronous twin."""
-    steps = _steps(script, keys, args)
+    steps = _steps(function, keys, args)
     sent: list[Any] | None = None
     try:
         while True:

@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from config import scripts
 from config.redis import get_redis
 from leaderboard import access, keys
+from leaderboard.engine.functions import LIBRARY
 from leaderboard.models import Board, Player, Season
 from leaderboard.pointer import microseconds, moment
 from leaderboard.presentation import LONGEST_NAME, season_text
@@ -31,7 +30,7 @@ MOST_KEPT = 50
 KEPT = 30 * 24 * 3600  # seconds after the last one
 MOST_BOARDS = 1000  # that one look over all boards asks
 
-_add = scripts.load(Path(__file__).parent / "scripts", "add_activity")
+_add = LIBRARY["add_activity"]
 
 
 class Item(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -9,16 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from django.db.models import Max, Q, QuerySet
 
-from config import scripts
 from config.redis import get_redis
 from leaderboard import aliases, keys
 from leaderboard.differences import Difference
 from leaderboard.engine import RedisLeaderboard
+from leaderboard.engine.functions import LIBRARY
 from leaderboard.engine.seasons import FilledRow
 from leaderboard.engine.windows import ALL_TIME, Period, period_at, periods_since
 from leaderboard.models import Board, Player, ScoreEvent, Season
@@ -32,7 +31,7 @@ Progress = Callable[[int, int], None]
 CLOCK_MARGIN = timedelta(days=1)
 PORTION = 1000
 
-_swap = scripts.load(Path(__file__).parent / "scripts", "swap_entries")
+_swap = LIBRARY["swap_entries"]
 
 
 class StructuralChangeError(Exception):

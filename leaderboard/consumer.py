@@ -12,18 +12,17 @@ import os
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import msgspec
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 from prometheus_client import Counter, Gauge
 from redis.exceptions import ResponseError
 
-from config import scripts
 from config.cluster import CautiousCluster
 from config.redis import get_redis
 from leaderboard import activity, keys, overtaking, records, troubles
 from leaderboard.bulk import insert_rows
+from leaderboard.engine.functions import LIBRARY
 from leaderboard.events import Event, events_of
 from leaderboard.models import Board, ScoreEvent
 from leaderboard.retelling import stream_order
@@ -69,7 +68,7 @@ EVENT_FIELDS = (
     "data",
 )
 
-_bury = scripts.load(Path(__file__).parent / "scripts", "bury_event")
+_bury = LIBRARY["bury_event"]
 
 
 class Consumer:

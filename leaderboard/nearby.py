@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from config import scripts
 from config.redis import get_redis
 from leaderboard import aliases, keys
 from leaderboard.engine import LeaderboardError
+from leaderboard.engine.functions import LIBRARY
 from leaderboard.engine.values import checked_printable_id
 from leaderboard.models import Board
 
-SCRIPTS = Path(__file__).parent / "scripts"
-SHARE = scripts.load(SCRIPTS, "share_place")
-FIND = scripts.load(SCRIPTS, "find_nearby")
+SHARE = LIBRARY["share_place"]
+FIND = LIBRARY["find_nearby"]
 
 KEPT = timedelta(days=30)
 STEP = 0.01  # of a degree of latitude: about 1.1 km
@@ -112,7 +110,7 @@ def find(
             get_redis(),
             [board.key, engine.entries_key, *_places(board)],
             [
-                engine.rules.flags,
+                engine.rules.text,
                 repr(float(lon)),
                 repr(float(lat)),
                 repr(float(radius)),

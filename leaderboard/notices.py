@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,10 +17,10 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from config import scripts
 from config.redis import get_redis
 from config.sql import ask_sql
 from leaderboard import access, keys
+from leaderboard.engine.functions import LIBRARY
 from leaderboard.models import Board, FinalStanding, Season
 from leaderboard.pointer import moment
 from leaderboard.presentation import number_text, season_text
@@ -35,9 +34,8 @@ MOST_UNREAD = 99
 OVERTAKEN_AGAIN_AFTER = 60
 SEASON_AGAIN_AFTER = 24 * 3600
 
-_SCRIPTS = Path(__file__).parent / "scripts"
-_add = scripts.load(_SCRIPTS, "add_notice")
-_count = scripts.load(_SCRIPTS, "count_notices")
+_add = LIBRARY["add_notice"]
+_count = LIBRARY["count_notices"]
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from django.db.models import Max
 
-from config import scripts
 from config.redis import get_async_redis, get_redis
 from leaderboard import keys
+from leaderboard.engine.functions import LIBRARY
 from leaderboard.models import Board, ScoreEvent, Season
 from leaderboard.schedule import cron_line, last_boundary, next_boundary
 
@@ -31,7 +30,7 @@ REMAKE, RESCHEDULE = "remake", "reschedule"
 SEQUENCE_GAP = 1_000_000
 OPEN, CLOSED, PAUSED = "open", "closed", "paused"
 
-_move = scripts.load(Path(__file__).parent / "scripts", "move_season")
+_move = LIBRARY["move_season"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -9,9 +10,10 @@ from collections.abc import Callable
 
 from django.db import DatabaseError, close_old_connections, connections
 
+from config import functions, versions
 from config.locks import LockTakenError, hold
 from config.processes import Wakeup
-from config.redis import OUTAGE_ERRORS
+from config.redis import OUTAGE_ERRORS, get_redis
 from leaderboard import clock, consumer
 
 logger = logging.getLogger("rostrum.worker")
@@ -45,6 +47,8 @@ class Worker:
 
     def run(self) -> bool:
         """True when everything ended in order."""
+        with contextlib.suppress(*OUTAGES):  # then the first call of each finds it missing
+            functions.load_all(get_redis())
         threads = [
             threading.Thread(target=self.outlive, args=duty, name=duty[0], daemon=True)
             for duty in self.duties
@@ -119,5 +123,7 @@ class Worker:
             close_old_connections()
 
     def sweep(self) -> None:
+        versions.note_use(get_redis())
+        versions.delete_unused(get_redis())
         clock.sweep()
         self.stopping.wait(SWEEP)

@@ -28,7 +28,6 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from django.contrib.auth import SESSION_KEY
@@ -41,19 +40,18 @@ from django.contrib.sessions.backends.base import (
 from django.contrib.sessions.exceptions import SessionInterrupted
 from django.utils.crypto import get_random_string
 
-from config import scripts
 from config.redis import get_redis
 from ratelimit.wire import Wire
 from sessions_app import keys
 from sessions_app.calls import Call, Command, Result, Steps, aperform, perform
 from sessions_app.encoding import UNCHANGING, decode, encode, encode_again, field_name
+from sessions_app.functions import LIBRARY
 
-SCRIPTS = Path(__file__).parent / "scripts"
-SAVE = scripts.load(SCRIPTS, "save_session")
-DELETE = scripts.load(SCRIPTS, "delete_session")
-INDEX = scripts.load(SCRIPTS, "index_session")
-LIST = scripts.load(SCRIPTS, "list_sessions")
-DROP = scripts.load(SCRIPTS, "drop_sessions")
+SAVE = LIBRARY["save_session"]
+DELETE = LIBRARY["delete_session"]
+INDEX = LIBRARY["index_session"]
+LIST = LIBRARY["list_sessions"]
+DROP = LIBRARY["drop_sessions"]
 
 ACTIVITY_STEP = 60  # seconds between two writes of `active`
 # The index may name an expiry up to this much too late. Without it, every save of a signed-in

@@ -16,10 +16,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from redis.exceptions import NoScriptError
-
+from config.functions import Function, is_unknown
 from config.redis import get_async_redis, get_redis
-from config.scripts import Script
 
 Result = TypeVar("Result")
 
@@ -40,28 +38,29 @@ class Command:
 
 
 class Call:
-    """One script call."""
+    """One function call."""
 
-    __slots__ = ("args", "keys", "script")
+    __slots__ = ("args", "function", "keys")
 
-    def __init__(self, script: Script, keys: Sequence[Any], args: Sequence[Any] = ()) -> None:
-        self.script = script
+    def __init__(self, function: Function, keys: Sequence[Any], args: Sequence[Any] = ()) -> None:
+        self.function = function
         self.keys = keys
         self.args = args
 
     def send(self, client: Any) -> Any:
-        return self.script(client, self.keys, self.args)
+        return self.function(client, self.keys, self.args)
 
     async def asend(self, client: Any) -> Any:
-        return await self.script.acall(client, self.keys, self.args)
+        return await self.function.acall(client, self.keys, self.args)
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Several commands and calls in one round trip (one per node on a cluster), not a transaction.
 
-    A script that the server does not know has not run, so it alone is sent again, with its text.
-    It then runs after the others, which matters only to who asks for what the same batch writes.
+    A call of a function that the server does not know has not run, so it alone is sent again, when
+    the server has the library. It then runs after the others, which matters only to who asks for
+    what the same batch writes.
     """
 
     steps: Sequence[Command | Call]
@@ -70,8 +69,7 @@ class Batch:
         pipeline = client.pipeline(transaction=False)
         for step in self.steps:
             if isinstance(step, Call):
-                count = len(step.keys)
-                pipeline.execute_command("EVALSHA", step.script.sha, count, *step.keys, *step.args)
+                pipeline.execute_command(*step.function.words(step.keys, step.args))
             else:
                 pipeline.execute_command(*step.words)
         return pipeline
@@ -81,7 +79,7 @@ class Batch:
             return []
         replies = self._pipeline(client).execute(raise_on_error=False)
         return [
-            step.send(client) if isinstance(reply, NoScriptError) else _answer(reply)
+            step.send(client) if is_unknown(reply) else _answer(reply)
             for step, reply in zip(self.steps, replies, strict=True)
         ]
 
@@ -90,7 +88,7 @@ class Batch:
             return []
         replies = await self._pipeline(client).execute(raise_on_error=False)
         return [
-            await step.asend(client) if isinstance(reply, NoScriptError) else _answer(reply)
+            await step.asend(client) if is_unknown(reply) else _answer(reply)
             for step, reply in zip(self.steps, replies, strict=True)
         ]
 

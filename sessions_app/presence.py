@@ -18,25 +18,23 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
-from config import scripts
 from config.redis import get_async_redis
 from ratelimit import whose
 from sessions_app import keys, visitors
 from sessions_app.calls import Batch, Call, Command, Steps, aperform, perform
+from sessions_app.functions import LIBRARY
 
-SCRIPTS = Path(__file__).parent / "scripts"
-TOUCH = scripts.load(SCRIPTS, "touch_present")
-LEAVE = scripts.load(SCRIPTS, "leave_present")
-COUNT = scripts.load(SCRIPTS, "count_present")
-LIST = scripts.load(SCRIPTS, "list_present")
-CHECK = scripts.load(SCRIPTS, "check_present")
+TOUCH = LIBRARY["touch_present"]
+LEAVE = LIBRARY["leave_present"]
+COUNT = LIBRARY["count_present"]
+LIST = LIBRARY["list_present"]
+CHECK = LIBRARY["check_present"]
 
 BEAT = 20  # seconds between two signs of life of an open page
 HORIZON = 60  # seconds without one, after which a viewer is offline

@@ -17,19 +17,18 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 
-from config import scripts
 from config.redis import OUTAGE_ERRORS
 from sessions_app import keys, visitors
 from sessions_app.calls import Batch, Call, Command, Steps, aperform, perform
+from sessions_app.functions import LIBRARY
 
-RETURNED = scripts.load(Path(__file__).parent / "scripts", "count_returned")
+RETURNED = LIBRARY["count_returned"]
 
 KEPT = 70 * 24 * 3600  # a month, and the month after it for those who came back
 STANDARD_ERROR = 0.0081  # of a HyperLogLog with 16,384 registers

@@ -10,37 +10,31 @@ import copy
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
 import msgspec
 
-from config.scripts import Script, load
+from config.cluster import know_keys
+from config.functions import Function
 from leaderboard import keys
 from leaderboard.engine.errors import LeaderboardError
 from leaderboard.engine.rules import checked_limit, rules_from
 from leaderboard.engine.values import checked_id, checked_printable_id
 from leaderboard.engine.windows import ALL_TIME, Period, period_at, period_named, periods_since
 
-SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
-
 T = TypeVar("T")
 
 
 class Call(NamedTuple):
-    """One call of a script, as both kinds of client send it."""
+    """One call of a function, as both kinds of client send it."""
 
-    script: Script
+    function: Function
     keys: Sequence[str]
     args: Sequence[Any]
     writes: bool = False
 
 
 Operation = Generator[Call, Any, T]
-
-
-def script(name: str) -> Script:
-    return load(SCRIPTS, name)
 
 
 def text(value: Any) -> Any:
@@ -64,6 +58,7 @@ class Board:
     ) -> None:
         if not isinstance(key, str) or not key:
             raise LeaderboardError("A board needs a key.", code="invalid_key", field="key")
+        know_keys(redis_client)
         self.redis = redis_client
         self.key = key
         self.max_entries = checked_limit(max_entries)
@@ -78,7 +73,6 @@ class Board:
         self._valid_from = self._valid_until = 0
         self._keys_last: tuple[list[str], str] | None = None
         self._read_keys = [self.key, self.entries_key]
-        self._plain = self.rules.plain
         self._waits = self.rules.durability == "replicated"
 
     # ---- views ----------------------------------------------------------------------------------
@@ -142,7 +136,7 @@ class Board:
         self._keys_last = None
 
     def _keys_now(self) -> tuple[list[str], str]:
-        """The keys of a write at this moment, and the further rules for the script.
+        """The keys of a write at this moment, and the rules for the function.
 
         Computed anew only when a window ends.
         """
@@ -158,8 +152,8 @@ class Board:
             self._valid_from = max((period.start for period in periods), default=0)
             ends = [period.end for period in periods if period.end is not None]
             self._valid_until = min(ends, default=2**53)
-            extra = self._extra(periods, check_time=bool(ends))
-            self._keys_last = self._keys_of(periods), extra
+            rules = self._rules_text(periods, check_time=bool(ends))
+            self._keys_last = self._keys_of(periods), rules
         return self._keys_last
 
     def _keys_ever(self) -> tuple[list[str], str]:
@@ -172,55 +166,36 @@ class Board:
             if not self._is_the_board(name)
             for period in periods_since(name, start, now, self.rules.zone)
         ]
-        return self._keys_of(periods), self._extra(periods, check_time=False)
+        return self._keys_of(periods), self._rules_text(periods)
 
     def _keys_of(self, periods: Sequence[Period]) -> list[str]:
         names = [keys.window_entries(self.key, one.window, one.name) for one in periods]
         return [self.key, self.entries_key, *names]
 
-    def _extra(self, periods: Sequence[Period], *, check_time: bool, own_expiry: str = "") -> str:
-        """The rules that few boards have, as JSON; '' when there are none."""
+    def _rules_text(
+        self, periods: Sequence[Period], *, check_time: bool = False, own_expiry: str = ""
+    ) -> str:
+        """The rules of a write as `rules.lua` describes them."""
         rules = self.rules
-        extra: dict[str, Any] = {}
-        if rules.season is not None:
-            extra["season"] = str(rules.season)
+        written: dict[str, Any] = rules.ranking_rules | rules.writing_rules
+        if self.max_entries is not None:
+            written["limit"] = self.max_entries
         if periods or own_expiry:
-            # By the number of the key; few calls need one, so the script splits them when it does.
-            moments = ["", own_expiry, *(self._expiry(period) for period in periods)]
-            extra["expires"] = ",".join(moments)
+            written["expires"] = [own_expiry, *(self._expiry(period) for period in periods)]
         if check_time:
-            extra |= {"from": self._valid_from, "until": self._valid_until}
-        for name, value in (
-            ("low", rules.lowest),
-            ("high", rules.highest),
-            ("step", rules.largest_step),
-            ("decimals", rules.decimals),
-        ):
-            if value is not None:
-                extra[name] = value
-        if rules.first_step:
-            extra["first_step"] = True
-        if rules.groups:
-            extra["groups"] = list(rules.groups)
-        if rules.events:
-            extra["cap"] = str(rules.event_cap)
-        return msgspec.json.encode(extra).decode() if extra else ""
+            written |= {"from": self._valid_from, "until": self._valid_until}
+        return msgspec.json.encode(written).decode()
 
-    def _extra_of_view(self) -> str:
-        """As `_extra`, for a script that fills these entries alone, be they a window's."""
+    def _rules_of_view(self) -> str:
+        """The same, for a function that fills these entries alone, be they a window's."""
         expiry = self._expiry(self._view_of) if self._view_of else ""
-        return self._extra([], check_time=False, own_expiry=expiry)
+        return self._rules_text([], own_expiry=expiry)
 
     def _expiry(self, period: Period) -> str:
         """When a window's keys may go, in milliseconds as text; '' for never."""
         if period.end is None:
             return ""
         return str((period.end + self.rules.retention) // 1000)
-
-    @property
-    def _head(self) -> str:
-        """The first argument of every script that writes but not by rows."""
-        return f"{self.rules.flags}--{self.max_entries or 0}"
 
     def _check_writable(self) -> None:
         if self._read_only:

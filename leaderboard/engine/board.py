@@ -56,9 +56,9 @@ class RedisLeaderboard(Operations):
             call = next(operation)
             while True:
                 if self._waits and call.writes:
-                    reply = replication.call(call.script, client, call.keys, call.args)
+                    reply = replication.call(call.function, client, call.keys, call.args)
                 else:
-                    reply = send(client, call.script, call.keys, call.args)
+                    reply = send(client, call.function, call.keys, call.args)
                 call = operation.send(reply)
         except StopIteration as end:
             result: T = end.value
@@ -262,9 +262,9 @@ class AsyncRedisLeaderboard(Operations):
             call = next(operation)
             while True:
                 if self._waits and call.writes:
-                    reply = await replication.acall(call.script, client, call.keys, call.args)
+                    reply = await replication.acall(call.function, client, call.keys, call.args)
                 else:
-                    reply = await call.script.acall(client, call.keys, call.args)
+                    reply = await call.function.acall(client, call.keys, call.args)
                 call = operation.send(reply)
         except StopIteration as end:
             result: T = end.value

@@ -48,7 +48,7 @@ class RowsRefusedError(LeaderboardError):
         self.errors = dict(errors)
 
 
-# What a script may say of one row: the message and the argument at fault.
+# What a function may say of one row: the message and the argument at fault.
 _REFUSALS = {
     "score_too_low": ("The score is below {lowest}, the lowest that this board accepts.", "score"),
     "score_too_high": (
@@ -69,7 +69,7 @@ _BOUNDS = ("lowest", "highest", "largest_step")
 
 
 def refusal(code: str, rules: Rules) -> LeaderboardError:
-    """The error for a code that a script gave, on a board with these rules."""
+    """The error for a code that a function gave, on a board with these rules."""
     message, field = _REFUSALS[code]
     bounds = {name: _short(getattr(rules, name)) for name in _BOUNDS}
     return LeaderboardError(message.format(**bounds), code=code, field=field)

@@ -9,7 +9,7 @@ from leaderboard.engine.values import checked_offset
 
 class Position(NamedTuple):
     """The place of an entry: its score, the bytes before the id in its member as hex (see
-    `rules.lua`), and the id where those bytes do not tell entries apart.
+    `stamps.lua`), and the id where those bytes do not tell entries apart.
 
     It is a place even when the entry has moved or gone: what is read after it is what is worse.
     """
@@ -19,17 +19,17 @@ class Position(NamedTuple):
     user_id: str = ""
 
     def __str__(self) -> str:
-        """As `runs.lua` reads it."""
+        """As `positions.lua` reads it."""
         return f"{self.score!r} {self.prefix} {self.user_id}"
 
 
 def skipped(offset: int | Position) -> int | str:
-    """What a script skips: so many entries, or all up to a position."""
+    """What a function skips: so many entries, or all up to a position."""
     return str(offset) if isinstance(offset, Position) else checked_offset(offset)
 
 
 def last_position(ties: str, score: float, user_id: str, prefix: str | bool) -> Position | None:
-    """Where the last row of a page stands. `prefix` is the script's: False when no row follows."""
+    """Where the last row of a page is. `prefix` is the function's: False when no row follows."""
     if not isinstance(prefix, str):
         return None
     return Position(score, prefix, user_id if ties == "member" else "")

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from leaderboard.engine.base import Board, Call, Operation, script, text
+from leaderboard.engine.base import Board, Call, Operation, text
 from leaderboard.engine.errors import LeaderboardError
+from leaderboard.engine.functions import LIBRARY
 from leaderboard.engine.positions import Position, last_position, skipped
 from leaderboard.engine.values import (
     MOST_RANK,
@@ -19,12 +20,12 @@ from leaderboard.engine.values import (
     checked_offset,
 )
 
-PAGE = script("read_page")
-PLAYERS = script("read_players")
-GROUP = script("read_group")
-GROUP_VALUES = script("read_group_values")
-DISTRIBUTION = script("read_distribution")
-RANK = script("find_rank")
+PAGE = LIBRARY["read_page"]
+PLAYERS = LIBRARY["read_players"]
+GROUP = LIBRARY["read_group"]
+GROUP_VALUES = LIBRARY["read_group_values"]
+DISTRIBUTION = LIBRARY["read_distribution"]
+RANK = LIBRARY["find_rank"]
 
 MOST_BINS = 1000
 
@@ -60,7 +61,7 @@ class ReadOperations(Board):
             raise LeaderboardError("low must not be above high.", code="too_large", field="low")
         size, skip = checked_count(count, "count"), skipped(offset)
         args = ["d", "score", size, skip, repr(lowest), repr(highest)]
-        reply = yield Call(PAGE, self._read_keys, [self.rules.flags, *args])
+        reply = yield Call(PAGE, self._read_keys, [self.rules.text, *args])
         _, matching, first, columns, prefix = decode(reply)
         return self._found(self._entries(columns, first), matching, prefix)
 
@@ -74,7 +75,7 @@ class ReadOperations(Board):
 
     def _scan_operation(self, offset: int, count: int, details: bool) -> Operation[list[Entry]]:
         """One batch of a whole board in rank order, with all that an archive or a rebuild needs."""
-        args = [self.rules.flags, "a" if details else "s", "page", count, offset]
+        args = [self.rules.text, "a" if details else "s", "page", count, offset]
         reply = yield Call(PAGE, self._read_keys, args)
         _, _, first, columns, _ = decode(reply)
         entries = self._entries(columns, first, stamps=True)
@@ -131,7 +132,7 @@ class ReadOperations(Board):
 
     def _offset_operation(self, rank: int) -> Operation[int]:
         rank = checked_count(rank, "rank", MOST_RANK)
-        return int((yield Call(RANK, self._read_keys, [self.rules.flags, rank])))
+        return int((yield Call(RANK, self._read_keys, [self.rules.text, rank])))
 
     def _ahead_operation(self, user_id: str) -> Operation[tuple[int, int] | None]:
         """How many have a better score, and how many there are; None for an unknown player."""
@@ -150,7 +151,7 @@ class ReadOperations(Board):
     ) -> Operation[dict[str, Any]]:
         self._check_group(field)
         args = [
-            self.rules.flags,
+            self.rules.text,
             "d",
             field,
             checked_group(field, str(value)),
@@ -192,14 +193,14 @@ class ReadOperations(Board):
         ]
 
     def _page(self, what: str, *args: Any) -> Operation[list[Entry]]:
-        reply = yield Call(PAGE, self._read_keys, [self.rules.flags, "d", what, *args])
+        reply = yield Call(PAGE, self._read_keys, [self.rules.text, "d", what, *args])
         if not reply:
             return []
         _, _, first, columns, _ = decode(reply)
         return self._entries(columns, first)
 
     def _players(self, ids: list[str], wanted: str) -> Operation[Any]:
-        reply = yield Call(PLAYERS, self._read_keys, [self.rules.flags, wanted, *ids])
+        reply = yield Call(PLAYERS, self._read_keys, [self.rules.text, wanted, *ids])
         return decode(reply)
 
     @property

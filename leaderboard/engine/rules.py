@@ -1,4 +1,4 @@
-"""The rules of a board, checked once, and the form in which scripts read them."""
+"""The rules of a board, checked once, and the form in which functions read them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
 
 from leaderboard.engine.errors import LeaderboardError
 from leaderboard.engine.values import checked_count, checked_number
@@ -15,12 +17,12 @@ WINDOWS = ("day", "week", "month", "all")
 DAY_SECONDS = 86_400
 MOST_DECIMALS = 15  # a double has no more
 
-# The characters by which `rules.lua` and `write_entry.lua` know the values.
-_ORDERS = {"desc": "d", "asc": "a"}
-_TIES = {"earliest": "e", "latest": "l", "member": "m"}
-_RANKINGS = {"ordinal": "o", "competition": "c", "dense": "d"}
-_SUBSCORES = {None: "n", "desc": "d", "asc": "a"}
-_DURABILITIES = {"primary": "", "replicated": ""}
+_ORDERS = ("desc", "asc")
+_TIES = ("earliest", "latest", "member")
+_RANKINGS = ("ordinal", "competition", "dense")
+_SUBSCORES = (None, "desc", "asc")
+_DURABILITIES = ("primary", "replicated")
+# The letters by which `rows.lua` knows the operators.
 OPERATORS = {"set": "s", "best": "b", "sum": "i"}
 
 
@@ -59,23 +61,21 @@ class Rules:
     notices: bool = False
     durability: str = "primary"
     printable_ids: bool = False
-    flags: str = field(init=False, repr=False, compare=False)
+    text: str = field(init=False, repr=False, compare=False)
     zone: ZoneInfo = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        flags = (
-            _choice("order", self.order, _ORDERS)
-            + _choice("ties", self.ties, _TIES)
-            + _choice("subscore", self.subscore, _SUBSCORES)
-            + _choice("ranking", self.ranking, _RANKINGS)
-        )
-        _choice("operator", self.operator, OPERATORS)
-        _choice("durability", self.durability, _DURABILITIES)
+        _check_choice("order", self.order, _ORDERS)
+        _check_choice("ties", self.ties, _TIES)
+        _check_choice("subscore", self.subscore, _SUBSCORES)
+        _check_choice("ranking", self.ranking, _RANKINGS)
+        _check_choice("operator", self.operator, tuple(OPERATORS))
+        _check_choice("durability", self.durability, _DURABILITIES)
         put = object.__setattr__  # a frozen instance finishes itself here, once
-        put(self, "flags", f"{flags}{self.events:d}{self.notices:d}")
+        put(self, "text", msgspec.json.encode(self.ranking_rules).decode())
         put(self, "windows", _words("windows", self.windows))
         for window in self.windows:
-            _choice("windows", window, dict.fromkeys(WINDOWS, ""))
+            _check_choice("windows", window, WINDOWS)
         put(self, "groups", _words("groups", self.groups))
         put(self, "zone", _zone(self.time_zone))
         for name in ("lowest", "highest", "largest_step"):
@@ -98,15 +98,30 @@ class Rules:
         checked_count(self.event_cap, "event_cap", MOST_ENTRIES)
 
     @property
-    def plain(self) -> bool:
-        """Whether scores, details and a size limit are all there is."""
-        kept = (self.windows, self.groups, self.events, self.notices)
-        numbers = (self.lowest, self.highest, self.largest_step, self.decimals, self.season)
-        return self.flags[1:4] == "mno" and not any(kept) and all(one is None for one in numbers)
+    def ranking_rules(self) -> dict[str, Any]:
+        """What a read must know, as `rules.lua` describes it; `text` is the same as JSON."""
+        names = ("order", "ties", "ranking", "subscore")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    @property
+    def writing_rules(self) -> dict[str, Any]:
+        """What a write must know beyond that, as far as the board has it."""
+        written: dict[str, Any] = {}
+        for name in ("lowest", "highest", "largest_step", "decimals"):
+            if getattr(self, name) is not None:
+                written[name] = getattr(self, name)
+        for name in ("first_step", "groups", "events", "notices"):
+            if getattr(self, name):
+                written[name] = getattr(self, name)
+        if self.season is not None:
+            written["season"] = str(self.season)
+        if self.events:
+            written["event_cap"] = str(self.event_cap)
+        return written
 
     @property
     def prefix_length(self) -> int:
-        """The bytes before the id in a member; see `rules.lua`."""
+        """The bytes before the id in a member; see `stamps.lua`."""
         return (8 if self.subscore else 0) + (12 if self.ties != "member" else 0)
 
     @property
@@ -136,14 +151,12 @@ def checked_limit(max_entries: Any) -> int | None:
     return checked_count(max_entries, "max_entries", MOST_ENTRIES)
 
 
-def _choice(name: str, value: Any, values: dict[Any, str]) -> str:
-    try:
-        return values[value]
-    except (KeyError, TypeError):
-        known = ", ".join(str(one) for one in values)
+def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    if value not in choices:
+        known = ", ".join(str(one) for one in choices)
         raise LeaderboardError(
             f"{name} cannot be {value!r}: choose one of {known}.", code="invalid_rule", field=name
-        ) from None
+        )
 
 
 def _words(name: str, value: Iterable[str]) -> tuple[str, ...]:

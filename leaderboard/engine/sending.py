@@ -1,4 +1,4 @@
-"""How a synchronous board sends a script: once, on a connection that it keeps.
+"""How a synchronous board calls a function: once, on a connection that it keeps.
 
 redis-py's own way sends a command again after a lost connection or a timeout, if the client was
 not told otherwise. That is right for reads and wrong for points: the first attempt may have
@@ -20,9 +20,9 @@ from weakref import WeakKeyDictionary
 
 from hiredis import pack_command
 from redis import BlockingConnectionPool, Redis
-from redis.exceptions import BusyLoadingError, NoScriptError, RedisError, ResponseError
+from redis.exceptions import BusyLoadingError, RedisError, ResponseError
 
-from config.scripts import Script
+from config.functions import Function, is_unknown
 
 # Of a pool's connections at most a quarter are kept from other users of the pool. Whoever waits at
 # a blocking pool waits for one that is given back: there, none is kept.
@@ -66,10 +66,10 @@ class _Kept:
 _kept: WeakKeyDictionary[Any, _Kept] = WeakKeyDictionary()
 
 
-def send(client: Any, script: Script, keys: Sequence[str], args: Sequence[Any]) -> Any:
-    """The script's reply. Clusters and single-connection clients send in their own way."""
+def send(client: Any, function: Function, keys: Sequence[str], args: Sequence[Any]) -> Any:
+    """The function's reply. Clusters and single-connection clients send in their own way."""
     if type(client) is not Redis or client.connection is not None:
-        return script(client, keys, args)
+        return function(client, keys, args)
     pool = client.connection_pool
     kept = _kept.get(pool)
     if kept is None:
@@ -77,15 +77,16 @@ def send(client: Any, script: Script, keys: Sequence[str], args: Sequence[Any]) 
     connection = kept.take() or pool.get_connection()
     keep = False
     try:
-        command = pack_command(("EVALSHA", script.sha, len(keys), *keys, *args))
+        command = pack_command((function.command, function.full_name, len(keys), *keys, *args))
         connection.send_packed_command((command,))
         reply = connection.read_response()
         keep = len(kept.idle) < kept.most
         return reply
-    except (NoScriptError, BusyLoadingError):
+    except BusyLoadingError:
         pass  # it has not run
-    except ResponseError:
-        raise
+    except ResponseError as error:
+        if not is_unknown(error):
+            raise
     except BaseException:
         connection.disconnect()  # an answer may still come, and must not meet the next question
         raise
@@ -94,4 +95,4 @@ def send(client: Any, script: Script, keys: Sequence[str], args: Sequence[Any]) 
             kept.idle.append((connection, time.monotonic()))
         else:
             pool.release(connection)
-    return script(client, keys, args)
+    return function(client, keys, args)

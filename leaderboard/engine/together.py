@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-from redis.exceptions import NoScriptError, ResponseError
+from redis.exceptions import ResponseError
 
-from leaderboard.engine.base import Call, script
+from config.functions import is_unknown
+from leaderboard.engine.base import Call
 from leaderboard.engine.board import Operations
+from leaderboard.engine.functions import LIBRARY
 from leaderboard.engine.positions import Position, skipped
 from leaderboard.engine.values import checked_count, checked_printable_id
 
-PAGES = script("read_pages")
+PAGES = LIBRARY["read_pages"]
 
 
 class Wanted(NamedTuple):
@@ -69,7 +71,7 @@ class Reply(msgspec.Struct, array_like=True):
 
 def pages_call(board: Operations, season: int, runs: Sequence[tuple[Wanted, int | None]]) -> Call:
     """Read `runs` of a season or one of its windows; each with the sequence it is known for."""
-    args: list[Any] = [board.rules.flags, season]
+    args: list[Any] = [board.rules.text, season]
     for (what, count, start), known in runs:
         args += (what, count, start, "" if known is None else known)
     return Call(PAGES, board._read_keys, args)
@@ -87,15 +89,15 @@ async def send_together(client: Any, calls: Sequence[Call]) -> list[Any]:
     """The reply to each, in one round trip. An outage is raised: it is nobody's own."""
     if len(calls) == 1:
         (call,) = calls
-        return [await call.script.acall(client, call.keys, call.args)]
+        return [await call.function.acall(client, call.keys, call.args)]
     pipeline = client.pipeline(transaction=False)
     for call in calls:
-        pipeline.execute_command("EVALSHA", call.script.sha, len(call.keys), *call.keys, *call.args)
+        pipeline.execute_command(*call.function.words(call.keys, call.args))
     replies: list[Any] = await pipeline.execute(raise_on_error=False)
     for number, reply in enumerate(replies):
-        if isinstance(reply, NoScriptError):
+        if is_unknown(reply):
             call = calls[number]
-            replies[number] = await call.script.acall(client, call.keys, call.args)
+            replies[number] = await call.function.acall(client, call.keys, call.args)
         elif isinstance(reply, Exception) and not isinstance(reply, ResponseError):
             raise reply
     return replies

@@ -9,11 +9,12 @@ from dataclasses import replace
 from typing import Self
 
 from leaderboard import keys
-from leaderboard.engine.base import Board, Call, Operation, script
+from leaderboard.engine.base import Board, Call, Operation
 from leaderboard.engine.errors import LeaderboardError
+from leaderboard.engine.functions import LIBRARY
 from leaderboard.engine.values import checked_count
 
-UNION = script("store_union")
+UNION = LIBRARY["store_union"]
 
 HOW = ("sum", "best", "last")
 MOST_SOURCES = 1000
@@ -36,7 +37,7 @@ class UnionOperations(Board):
         digest = hashlib.sha256("\0".join([how, *names]).encode()).hexdigest()[:24]
         target = keys.union(self.key, digest)
         args = [
-            self.rules.flags[0],
+            self.rules.order,
             how,
             ttl,
             MERGED_PER_CALL,

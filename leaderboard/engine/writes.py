@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from config.scripts import Script
-from leaderboard.engine.base import Board, Call, Operation, script, text
+from config.functions import Function
+from leaderboard.engine.base import Board, Call, Operation, text
 from leaderboard.engine.errors import (
     LeaderboardError,
     RowsRefusedError,
     SeasonMovedError,
     refusal,
 )
+from leaderboard.engine.functions import LIBRARY
 from leaderboard.engine.rules import OPERATORS, checked_limit
 from leaderboard.engine.values import (
     MOST_ROWS,
@@ -25,15 +26,14 @@ from leaderboard.engine.values import (
     packed_details,
 )
 
-WRITE = script("write_entries")
-WRITE_ONE = script("write_entry")
-WRITE_PLAIN = script("write_plain")
-REMOVE = script("remove_player")
-HIDE = script("hide_player")
-REPLACE_DETAILS = script("replace_details")
-TRIM = script("trim_entries")
-CLEAR = script("clear_entries")
-LOAD = script("load_entries")
+SUBMIT = LIBRARY["submit"]
+SUBMIT_MANY = LIBRARY["submit_many"]
+REMOVE = LIBRARY["remove_player"]
+HIDE = LIBRARY["hide_player"]
+REPLACE_DETAILS = LIBRARY["replace_details"]
+TRIM = LIBRARY["trim_entries"]
+CLEAR = LIBRARY["clear_entries"]
+LOAD = LIBRARY["load_entries"]
 
 ROWS_PER_CALL = 500  # some thirty milliseconds of the server's time: nobody waits long
 CLEARED_PER_CALL = 5000
@@ -60,7 +60,7 @@ class WriteOperations(Board):
         row = self._row(user_id, score, operator, subscore, metadata, key, source)
         # As `_write`, but in one generator: half of the time of a submission is Python's.
         while True:
-            answer = yield self._write_call(row, "o1")
+            answer = yield self._write_call(SUBMIT, row)
             if answer.__class__ is list and answer[0].__class__ is int:
                 return self._result(user_id, answer, row)
             self._explain(answer)
@@ -72,7 +72,7 @@ class WriteOperations(Board):
         count, flat = packed_details(metadata, self.rules.groups)
         row = [user_id, "", f"D{count}", "", "", source, *flat]
         try:
-            answer = yield from self._write(row, "o1")
+            answer = yield from self._write(SUBMIT, row)
         except LeaderboardError as error:
             if error.code == "unknown_player":
                 return None
@@ -106,12 +106,12 @@ class WriteOperations(Board):
                     field="rows",
                 )
         portion = MOST_ROWS if all_or_nothing else ROWS_PER_CALL
-        flags = f"{'a' if all_or_nothing else 'm'}{details:d}"
+        head = ["all" if all_or_nothing else "each", int(details)]
         for start in range(0, len(packed), portion):
             batch = packed[start : start + portion]
             flat = [value for _, _, row in batch for value in row]
             try:
-                answers = yield from self._write(flat, flags)
+                answers = yield from self._write(SUBMIT_MANY, head + flat)
             except SeasonMovedError as error:
                 if start == 0:
                     raise
@@ -158,27 +158,21 @@ class WriteOperations(Board):
             return [user_id, repr(number), code, second, idempotency_key, source, *flat]
         return [user_id, repr(number), f"{sign}{count}", *flat]
 
-    def _write(self, rows: Sequence[Any], mode: str) -> Operation[Any]:
+    def _write(self, function: Function, args: Sequence[Any]) -> Operation[Any]:
         """Send rows, again when Redis says that another day has begun there."""
         while True:
-            reply = yield self._write_call(rows, mode)
+            reply = yield self._write_call(function, args)
             first = reply[0] if reply.__class__ is list and reply else ""
             if reply.__class__ is list and (first.__class__ is list or text(first) not in STATUSES):
                 return reply
             self._explain(reply)
 
-    def _write_call(self, rows: Sequence[Any], mode: str) -> Call:
+    def _write_call(self, function: Function, args: Sequence[Any]) -> Call:
         if self._read_only:
             self._check_writable()
-        # The script looks at the time itself: keys of a window that is over come back unwritten.
-        names, extra = self._keys_last or self._keys_now()
-        # A plain board has a script of its own, which cannot do all or nothing.
-        if self._plain and mode[0] != "a":
-            sent = WRITE_PLAIN
-        else:
-            sent = WRITE_ONE if mode[0] == "o" else WRITE
-        head = f"{self.rules.flags}{mode}{self.max_entries or 0}"
-        return Call(sent, names, [head, extra, *rows], writes=True)
+        # The function looks at the time itself: keys of a window that is over come back unwritten.
+        names, rules = self._keys_last or self._keys_now()
+        return Call(function, names, [rules, *args], writes=True)
 
     def _explain(self, reply: Any) -> None:
         """Why nothing was written: raises, unless only the windows have moved."""
@@ -194,7 +188,7 @@ class WriteOperations(Board):
         self._learn_time(int(reply[1]))
 
     def _result(self, user_id: str, answer: list[Any], row: list[Any] | None) -> Result:
-        """A script's answer for people; `row` as it was sent, None to leave the details out."""
+        """A function's answer for people; `row` as it was sent, None to leave the details out."""
         (
             replayed,
             rank,
@@ -231,11 +225,12 @@ class WriteOperations(Board):
     def _limit_operation(self, max_entries: int | None, source: str) -> Operation[list[str]]:
         self._check_writable()
         self.max_entries = checked_limit(max_entries)
+        self._keys_last = None
         trimmed: list[str] = []
         finished, first = False, 1
         while not finished:
-            names, extra = self._keys_now()
-            reply = yield Call(TRIM, names, [self._head, extra, source, first], True)
+            names, rules = self._keys_now()
+            reply = yield Call(TRIM, names, [rules, source, first], True)
             finished, first = bool(reply[0]), 0
             trimmed += [text(user_id) for user_id in reply[1:]]
         return trimmed
@@ -256,14 +251,14 @@ class WriteOperations(Board):
         reply = yield from self._everywhere(REPLACE_DETAILS, user_id, source, remove, *flat)
         return bool(reply)
 
-    def _everywhere(self, sent: Script, *args: Any) -> Operation[Any]:
+    def _everywhere(self, function: Function, *args: Any) -> Operation[Any]:
         """Do something to a player in the running season and in every window that is kept. When
         the season has moved on, again in the one that Redis names."""
         self._check_writable()
         board: WriteOperations = self
         while True:
-            names, extra = board._keys_ever()
-            reply = yield Call(sent, names, [self._head, extra, *args], True)
+            names, rules = board._keys_ever()
+            reply = yield Call(function, names, [rules, *args], True)
             if not isinstance(reply, list):
                 return reply
             board = self._in_season(int(reply[1]))
@@ -271,16 +266,16 @@ class WriteOperations(Board):
     def _clear_operation(self, source: str) -> Operation[None]:
         self._check_writable()
         finished, first = False, 1
-        names, extra = self._keys_ever()
+        names, rules = self._keys_ever()
         while not finished:
-            args = [self._head, extra, source, first, CLEARED_PER_CALL]
+            args = [rules, source, first, CLEARED_PER_CALL]
             reply = yield Call(CLEAR, names, args, True)
             finished, first = bool(reply), 0
 
     def _load_operation(self, rows: Iterable[Mapping[str, Any]]) -> Operation[int]:
         """Works on views too: this is how windows and seasons are rebuilt."""
         loaded, batch, count = 0, [], 0
-        head = [self._head, self._extra_of_view()]
+        head = [self._rules_of_view()]
         for row in rows:
             batch += self._loaded_row(row)
             count += 1

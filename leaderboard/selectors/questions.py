@@ -28,7 +28,7 @@ def together(questions: Sequence[Generator[Any, Any, Any]]) -> Steps[list[Any]]:
             steps += [
                 part
                 if isinstance(part, Command | Call)
-                else Call(part.script, part.keys, part.args)
+                else Call(part.function, part.keys, part.args)
                 for part in parts
             ]
         if not steps:

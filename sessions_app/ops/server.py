@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +13,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from redis.exceptions import ResponseError
 
-from config import scripts
+from config import functions
 from config.redis import get_redis
 from sessions_app.ops import BOARDS, Fact, Section, Table
 
@@ -22,8 +21,6 @@ INFO_PARTS = ("server", "memory", "clients", "stats", "persistence", "replicatio
 SLOW_ENTRIES = 10
 SCRIPT_CALLS = frozenset({"EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"})
 FUNCTION_CALLS = frozenset({"FCALL", "FCALL_RO"})
-# The slow log keeps 128 bytes of an argument and says how many more there were.
-_CUT = re.compile(r"\.\.\. \(\d+ more bytes\)$")
 MANY_CLIENTS = 0.8  # of maxclients
 FULL = 0.8  # of maxmemory
 # A small server always looks fragmented: its own code weighs more than the data.
@@ -211,12 +208,10 @@ def _time(at: datetime) -> str:
 
 
 def _name(words: list[str]) -> str:
-    """The command, or the script or function that it runs."""
+    """The command, or the function that it calls."""
     name = words[0].upper()[:40]
-    if name in SCRIPT_CALLS and len(words) > 1:
-        return scripts.name_of(_CUT.sub("", words[1])) or name
     if name in FUNCTION_CALLS and len(words) > 1:
-        return words[1][:60]
+        return functions.short_name(words[1]) or words[1][:60]
     return name
 
 

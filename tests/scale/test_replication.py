@@ -80,9 +80,9 @@ def test_reads_do_not_wait(board, deaf_replica):
     assert board.get_top(3) == []
 
 
-def test_a_script_that_the_server_forgot_is_sent_again(board, pair):
+def test_a_server_that_lost_the_library_gets_it_again(board, pair):
     primary, _ = pair
     with primary.client() as client:
-        client.script_flush()
+        client.function_flush()
     assert board.increment_score("ada", 1)["score"] == 1
     assert board.increment_score("ada", 1)["score"] == 2

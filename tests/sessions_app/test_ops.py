@@ -88,7 +88,7 @@ def test_it_warns_when_persistence_is_off_and_when_eviction_is_on(redis_client):
         redis_client.config_set("maxmemory-policy", "noeviction")
 
 
-def test_the_slow_log_names_scripts_and_never_shows_values(redis_client, monkeypatch):
+def test_the_slow_log_names_functions_and_never_shows_values(redis_client, monkeypatch):
     monkeypatch.setattr(server, "SLOW_ENTRIES", 100)  # every node's
     presence.touch(["u:1"])
     redis_client.slowlog_reset()
@@ -108,10 +108,11 @@ def test_the_slow_log_names_scripts_and_never_shows_values(redis_client, monkeyp
     ("command", "named", "first_key"),
     [
         (
-            ["EVAL", presence.TOUCH.text, 2, "site:a", "site:b", 60, 60, "u:1"],
+            presence.TOUCH.words(["site:a", "site:b"], [60, 60, "u:1"]),
             "touch_present",
             "site:a",
         ),
+        (["FCALL", "not_ours", 0], "not_ours", ""),
         (["EVAL", "return 'not ours'", 0], "EVAL", ""),
         (["XREAD", "COUNT", 1, "STREAMS", "a-stream", "0"], "XREAD", "a-stream"),
         (["OBJECT", "FREQ", "some key"], "OBJECT", "some key"),

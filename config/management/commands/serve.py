@@ -24,8 +24,9 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from redis.exceptions import ResponseError
 
-from config import addresses, embedded, locks, trial
+from config import addresses, embedded, functions, locks, trial
 from config.errors import ConfigurationError
 from config.processes import PARENT_LOCK, AlreadyRunningError, FileLock
 from config.redis import OUTAGE_ERRORS, get_redis
@@ -106,9 +107,14 @@ class Command(BaseCommand):
 
     def check_redis(self) -> None:
         try:
-            get_redis().ping()
+            functions.load_all(get_redis())
         except OUTAGE_ERRORS as error:
             raise CommandError(f"Redis does not answer at REDIS_URL ({error}).") from None
+        except ResponseError as error:
+            raise CommandError(
+                f"Redis does not take our functions ({error}). It must be Redis or Valkey 7.0 or "
+                "later, with the rights that docs/deploying.md lists."
+            ) from None
 
     def migrate(self) -> bool:
         """Bring the database up to date; True when it was empty before.

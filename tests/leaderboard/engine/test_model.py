@@ -64,7 +64,7 @@ class Boards(RuleBasedStateMachine):
         decode,
         simple,
     ):
-        if simple:  # a plain board, which has a script of its own
+        if simple:  # a plain board, which `plain.lua` writes
             ties, ranking, subscore = "member", "ordinal", None
             seasoned = grouped = bounded = live = False
         self.client = self.backend.client(decode_responses=decode)
@@ -104,6 +104,8 @@ class Boards(RuleBasedStateMachine):
             pointer = {"number": 7, "state": "open", "opens": "", "closes": ""}
             self.client.hset(f"{KEY}:season", mapping=pointer)
         self.periods = self.board._keys_now()[0]
+        special = ties != "member" or subscore or ranking != "ordinal"
+        self.plain = not (special or seasoned or grouped or bounded or live)
 
     def teardown(self):
         if hasattr(self, "client"):
@@ -174,9 +176,7 @@ class Boards(RuleBasedStateMachine):
                 assert {number: one.code for number, one in error.errors.items()} == refused
                 return
         model = self.model
-        one_by_one = model.limit or model.ranking == "dense"
-        if self.board.rules.plain and not all_or_nothing:
-            one_by_one = True
+        one_by_one = model.limit or model.ranking == "dense" or self.plain
         expected = model.submit_many(rows, together=not one_by_one)
         answers = self.board.submit_many(given, all_or_nothing=all_or_nothing, details=True)
         assert len(answers) == len(expected)

@@ -14,7 +14,7 @@ from tests.servers import redis_server
 KEY = "leaderboard:{send}"
 
 
-def test_it_outlives_a_restart_and_a_forgotten_script():
+def test_it_outlives_a_restart_and_a_lost_library():
     impatient = Retry(NoBackoff(), 0)
     with redis_server(appendonly="yes") as server, server.client(retry=impatient) as client:
         board = RedisLeaderboard(client, KEY)
@@ -24,7 +24,7 @@ def test_it_outlives_a_restart_and_a_forgotten_script():
             board.increment_score("player", 1)
         server.start()
         assert board.increment_score("player", 1)["score"] == 2.0
-        client.script_flush()
+        client.function_flush()
         assert board.increment_score("player", 1)["score"] == 3.0
 
 

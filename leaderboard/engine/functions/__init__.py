@@ -1,0 +1,7 @@
+"""The leaderboard's Redis functions; see README.md beside this file."""
+
+from pathlib import Path
+
+from config.functions import Library
+
+LIBRARY = Library.of_folder("leaderboard", Path(__file__).parent)

@@ -1,0 +1,23 @@
+-- replays: answers kept for a day under the row's idempotency key, so that it counts once.
+local DAY = 86400
+
+local function key_of(board, row)
+  return board.base .. ':once:' .. #row.id .. ':' .. row.id .. ':' .. row.key
+end
+
+-- The answer that was given before, marked as such, or nil.
+function replays.find(board, row)
+  if not row.key then return nil end
+  local key = key_of(board, row)
+  local packed = call('GET', key)
+  if not packed then return nil end
+  -- Also a write: WAIT after a repeated submission then speaks of the first one too.
+  call('EXPIRE', key, DAY)
+  local answer = cmsgpack.unpack(packed)
+  answer[1] = 1
+  return answer
+end
+
+function replays.keep(board, row, answer)
+  if row.key then call('SET', key_of(board, row), cmsgpack.pack(answer), 'EX', DAY) end
+end
