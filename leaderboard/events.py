@@ -12,7 +12,7 @@ from leaderboard.bulk import storable, storable_json
 
 
 class News(msgspec.Struct, frozen=True):
-    """What a script told of one change; `telling.lua` and its users write it."""
+    """One change as `events.lua` published it."""
 
     op: str
     seq: int

@@ -5,8 +5,8 @@ share a slot on a cluster, or whatever a program gives the engine. `entries` is 
 sets: the board itself, a season or a window. Whatever belongs to one sorted set has that set's
 name in front, and is renamed, expired and dropped with it.
 
-Scripts get the base key and the sorted sets through KEYS and add the suffixes below themselves;
-`docs/decisions/keys-in-scripts.md` says why.
+Functions get the base key and the sorted sets through KEYS and add the suffixes below themselves;
+`docs/decisions/keys-in-functions.md` says why.
 """
 
 from __future__ import annotations
@@ -132,14 +132,14 @@ def live(board: str) -> str:
 
 def feed(board: str) -> str:
     """list: who joined or took the lead and which season ended, as JSON, the newest first, 50 at
-    most; TTL 30 days after the last; written by `add_activity.lua`.
+    most; TTL 30 days after the last; written by `add_activity`.
     """
     return f"{board}:feed"
 
 
 def feed_live(slug: str) -> str:
     """channel: the slug of a board that has news in its feed; TTL none; written by
-    `add_activity.lua`.
+    `add_activity`.
     """
     # Without a hash tag: a sharded channel cannot be heard by a pattern.
     return f"leaderboard:feed:{slug}"
@@ -154,7 +154,7 @@ def season_pointer(board: str) -> str:
 
 def ended_seasons(board: str) -> str:
     """hash: season number → its opens, closes and end, for seasons that wait for their archive;
-    TTL none, a field goes when its season is archived; written by `move_season.lua`.
+    TTL none, a field goes when its season is archived; written by `move_season`.
     """
     return f"{board}:ended"
 
@@ -215,7 +215,7 @@ def union_source(board: str, digest: str) -> str:
 
 def dead_letters(board: str) -> str:
     """stream: events that could not be stored after five attempts; TTL none, until somebody has
-    looked at them; written by `bury_event.lua`.
+    looked at them; written by `bury_event`.
     """
     return f"{board}:dead"
 
@@ -243,14 +243,14 @@ def troubles() -> str:
 
 def notices(player: str) -> str:
     """stream: a player's notices, `player` being a digest of the id; TTL 30 days after the last
-    one; written by `add_notice.lua`.
+    one; written by `add_notice`.
     """
     return f"leaderboard:notices:{{{player}}}"
 
 
 def notice_told(player: str, what: str) -> str:
     """string: this was told to the player lately; TTL a minute for overtaking, a day for a season's
-    end; written by `add_notice.lua`.
+    end; written by `add_notice`.
     """
     return f"leaderboard:notices:{{{player}}}:told:{what}"
 
@@ -261,7 +261,7 @@ def notices_read(player: str) -> str:
 
 
 def notices_live() -> str:
-    """channel: JSON of each notice with its player; TTL none; written by `add_notice.lua`."""
+    """channel: JSON of each notice with its player; TTL none; written by `add_notice`."""
     return "leaderboard:notices"
 
 

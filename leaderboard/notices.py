@@ -1,7 +1,7 @@
 """Notices to signed-in players: somebody overtook you, a season has ended.
 
 Each is kept for 30 days in a stream of the player's own and published to open pages in the same
-script. The texts are made when they are read, in the reader's language.
+call. The texts are made when they are read, in the reader's language.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The season pointer in Redis: which season a score lands in, right now.
 
-A hash per board, `number`, `state`, `opens`, `closes`. It is moved only by `move_season.lua`, and
+A hash per board, `number`, `state`, `opens`, `closes`. It is moved only by `move_season`, and
 only from where the mover believes it to be, so of many who try, one succeeds. SQL follows.
 
 States: `open`; `closed`, between two seasons; `paused`, while a board is rebuilt.
@@ -75,7 +75,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Move:
-    """One call of the script, for synchronous and asynchronous senders alike."""
+    """One call of the function, for synchronous and asynchronous senders alike."""
 
     keys: list[str]
     args: list[Any]
@@ -167,7 +167,7 @@ def move(
     opens: int | None = None,
     closes: int | None = None,
 ) -> Move:
-    """See `move_season.lua`: `mode` is `over`, `end` or `keep`; `opens` None means now."""
+    """See `move_season`: `mode` is `over`, `end` or `keep`; `opens` None means now."""
     base = board.key
     return Move(
         [
@@ -192,7 +192,7 @@ def roll(board: Board, believed: Pointer) -> Move:
     """End the season whose time is over; with a schedule the next begins where it ended.
 
     After a long silence the next season is the one that runs now: nobody could have scored in
-    those between. The script asks the clock of Redis whether the time is over; this machine's
+    those between. The function asks the clock of Redis whether the time is over; this machine's
     only tells which season is next.
     """
     now = datetime.now(UTC)

@@ -1,6 +1,6 @@
 """A board played again in plain Python, from its events: for rebuilding and for sample data.
 
-The rules are those of `writing.lua`; a test drives both side by side.
+The rules are those of `scores.lua`; a test drives both side by side.
 """
 
 from __future__ import annotations

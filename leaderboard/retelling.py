@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
-KEY_LIFE = 86_400 * 1_000_000  # microseconds in which a key counts once, as in `writing.lua`
+KEY_LIFE = 86_400 * 1_000_000  # microseconds in which a key counts once, as in `replays.lua`
 
 
 def stream_order(stream_id: str | bytes) -> tuple[int, int]:

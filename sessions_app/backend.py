@@ -11,7 +11,7 @@
 | `indexed`  | the expiry under which the user's index knows the session                |
 
 The hash lives under the SHA-256 of the session id: who reads Redis cannot take over a session.
-A session and its user's index live in different slots of a cluster, so no script can write both.
+A session and its user's index live in different slots of a cluster, so no function can write both.
 The index is written first and the session deleted first: what a crash can leave between the two
 is an entry without a session, which the next look at the index drops, never a session that its
 owner cannot see. At a sign-in or a rotation the entry is written twice: before the session with a
@@ -76,7 +76,7 @@ def end_session(digest: str, user_id: str = "") -> Steps[bool]:
 
 
 def entries(reply: list[bytes]) -> list[tuple[str, str]]:
-    """Digest and score of each entry of an index, from the flat reply of a script."""
+    """Digest and score of each entry of an index, from the flat reply of a function."""
     texts = [text.decode() for text in reply]
     return list(zip(texts[::2], texts[1::2], strict=True))
 
@@ -269,7 +269,7 @@ class SessionStore(SessionBase):
     # Creating and rotating.
 
     def _get_new_session_key(self) -> str:
-        # 165 random bits, and the script refuses a taken one: no need to ask first.
+        # 165 random bits, and the function refuses a taken one: no need to ask first.
         return get_random_string(32, VALID_KEY_CHARS)
 
     async def _aget_new_session_key(self) -> str:

@@ -1,7 +1,7 @@
 """Idempotency-Key: a retry gets the first answer, a key used for something else gets 422.
 
 The record of a key is a string: the fingerprint of its request, and behind a blank, once there is
-one, the answer. Scores need no kept answer: the engine itself remembers each, in the script that
+one, the answer. Scores need no kept answer: the engine itself remembers each, in the function that
 wrote it.
 """
 

@@ -1,8 +1,8 @@
 """The hot reads: a page of entries, the entries around a player, one player.
 
-Reads that wait together are answered together: those of one board by one script call, which also
+Reads that wait together are answered together: those of one board by one function call, which also
 says at which sequence the board stands, beside one question about the limits of their callers.
-Identical reads share one answer. It is kept, encoded and compressed, and the script is told of
+Identical reads share one answer. It is kept, encoded and compressed, and the function is told of
 which sequence: while that stands still, nothing is read again.
 """
 

@@ -1,4 +1,4 @@
-"""Score submissions. Those to one board that wait together become one script call."""
+"""Score submissions. Those to one board that wait together become one function call."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Scores:
 async def _note(board: Board, seats: Sequence[Seat]) -> list[bool]:
     """Write down what each idempotency key was used for; True where it was something else.
 
-    That the score counts once is the engine's doing, in the script that writes it. This only
+    That the score counts once is the engine's doing, in the function that writes it. This only
     tells a retry from a mix-up, and may therefore happen apart from it.
     """
     noted = [(number, seat.once) for number, seat in enumerate(seats) if seat.once is not None]

@@ -1,4 +1,4 @@
-"""Scores and details: each one script call, nothing in SQL on the way.
+"""Scores and details: each one function call, nothing in SQL on the way.
 
 A writer guesses the season from the last one it saw; Redis refuses a wrong guess and says the
 right one. When a season's time is over, the first writer to notice moves the pointer, so that no
