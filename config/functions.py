@@ -38,6 +38,10 @@ def is_unknown(error: object) -> bool:
     return isinstance(error, ResponseError) and str(error) == UNKNOWN
 
 
+def is_cluster(client: Any) -> bool:
+    return isinstance(client, RedisCluster | AsyncRedisCluster)
+
+
 # Every library of the product by its name: for start-up, the worker and the slow log.
 libraries: dict[str, Library] = {}
 
@@ -78,7 +82,7 @@ class Library:
 
     def load(self, client: Any) -> None:
         """Give the library to the server; on a cluster, to every primary that can be reached."""
-        if not isinstance(client, RedisCluster):
+        if not is_cluster(client):
             with _may_be_there():
                 client.execute_command(*self.load_command)
             return
@@ -89,7 +93,7 @@ class Library:
 
     async def aload(self, client: Any) -> None:
         """The asynchronous twin."""
-        if not isinstance(client, AsyncRedisCluster):
+        if not is_cluster(client):
             with _may_be_there():
                 await client.execute_command(*self.load_command)
             return

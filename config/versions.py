@@ -13,12 +13,11 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from redis.cluster import RedisCluster
 from redis.exceptions import NoPermissionError, ResponseError
 from redis.utils import str_if_bytes
 
 from config import keys
-from config.functions import libraries
+from config.functions import is_cluster, libraries
 
 logger = logging.getLogger("rostrum.functions")
 
@@ -69,7 +68,7 @@ def _note(client: Any, names: Any) -> None:
 
 
 def _nodes(client: Any) -> Iterator[Any]:
-    if isinstance(client, RedisCluster):
+    if is_cluster(client):
         yield from (client.get_redis_connection(node) for node in client.get_primaries())
     else:
         yield client
