@@ -10,7 +10,6 @@
 
 -- Write the details of a row. Returns the values of the groups now, and whether they are others.
 local function write_details(board, row, player)
-  if player.same then return player.groups, false end
   details.write(board, row)
   local values = groups.values(board, row.id)
   return values, values and groups.differ(values, player.groups)
@@ -35,7 +34,8 @@ function changes.write(writer, board, row, player, now)
   local sequence = rules.numbered and writer:next_sequence(board)
   local main = before[1]
   local previous_rank = main and not hidden and ranks.of(rules, board.main, main)
-  local values, regrouped = write_details(board, row, player)
+  local values, regrouped = player.groups, false
+  if not player.same then values, regrouped = write_details(board, row, player) end
   local time = stamps.time_bytes(rules, now, sequence)
   local indexed = rules.indexed and not hidden
   local entered, moved, last, entry = false, not player.same, nil, nil

@@ -31,7 +31,8 @@ function columns.put(list, member, score, rank)
   end
   if list.time then
     local microseconds, counter = stamps.time(rules, member)
-    values[size + 1], values[size + 2] = moments.text(microseconds), moments.text(counter)
+    values[size + 1] = string.format('%d', microseconds)
+    values[size + 2] = string.format('%d', counter)
   end
 end
 

@@ -47,7 +47,8 @@ end
 
 -- A new entry; `time` are the bytes of its time.
 function entries.new(rules, id, score, subscore, time, values)
-  local prefix, text = stamps.prefix(rules, subscore, time), numbers.text(score)
+  local prefix = rules.subscore and stamps.prefix(rules, subscore, time) or time
+  local text = numbers.text(score)
   return {
     id = id, prefix = prefix, text = text, member = prefix .. id, score = score,
     subscore = subscore, stored = prefix .. text, groups = values,

@@ -8,6 +8,7 @@ function events.check(board)
 end
 
 local function quoted(text)
+  if text == '' then return '""' end
   return text:find('[%c"\\]') and cjson.encode(text) or '"' .. text .. '"'
 end
 

@@ -6,5 +6,11 @@ function moments.now()
   return time[1] * 1000000 + time[2]
 end
 
--- The digits of microseconds; Lua's own conversion has 14 of them.
-function moments.text(microseconds) return string.format('%.0f', microseconds) end
+-- The last one is kept, because the rows of a call have the same time.
+local last_moment, last_text
+
+-- The digits of a moment; Lua's own conversion has 14 of them.
+function moments.text(moment)
+  if moment ~= last_moment then last_moment, last_text = moment, string.format('%d', moment) end
+  return last_text
+end

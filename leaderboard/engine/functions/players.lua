@@ -5,9 +5,13 @@
 --   details, covered, same   as details.merged returns them; same is true where nobody asks
 --   groups    values of the groups, or nil
 
+local NOBODY_ASKED = {}
+
 -- As details.merged, where anybody asks for them.
 function players.details(board, row, wants_details)
-  if not wants_details and row.last < row.first and not row.gone then return {}, true, true end
+  if not wants_details and row.last < row.first and not row.gone then
+    return NOBODY_ASKED, true, true
+  end
   local merged, covered, same = details.merged(board, row)
   if merged and covered and row.key then
     -- Kept for a replay, whose caller may give other details.
@@ -16,21 +20,23 @@ function players.details(board, row, wants_details)
   return merged, covered, same
 end
 
--- The player of a row, `hidden` and the stored texts being known already; or nil and a code.
+-- The player of a row; or nil and a code. `stored` is the list of stored texts, which becomes the
+-- list of entries.
 function players.of(board, row, hidden, stored, wants_details)
   local merged, covered, same = players.details(board, row, wants_details)
   if not merged then return nil, covered end
-  local values, found, last, entry = groups.values(board, row.id), {}, nil, nil
-  for number = 1, #stored do
+  local rules, last, entry = board.rules, nil, nil
+  local values = rules.groups and groups.values(board, row.id)
+  for number = 1, #board.places do
     local text = stored[number]
-    -- Mostly the same in all places, and looked at once.
-    if text and text ~= last then
-      last, entry = text, entries.of(board.rules, row.id, text, values)
+    if text then
+      -- Mostly the same in all places, and looked at once.
+      if text ~= last then last, entry = text, entries.of(rules, row.id, text, values) end
+      stored[number] = entry
     end
-    found[number] = text and entry
   end
   return {
-    hidden = hidden, entries = found, details = merged, covered = covered, same = same,
+    hidden = hidden, entries = stored, details = merged, covered = covered, same = same,
     groups = values,
   }
 end

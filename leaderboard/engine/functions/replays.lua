@@ -5,9 +5,8 @@ local function key_of(board, row)
   return board.base .. ':once:' .. #row.id .. ':' .. row.id .. ':' .. row.key
 end
 
--- The answer that was given before, marked as such, or nil.
+-- The answer that was given before to a row with a key, marked as such, or nil.
 function replays.find(board, row)
-  if not row.key then return nil end
   local key = key_of(board, row)
   local packed = call('GET', key)
   if not packed then return nil end
@@ -19,5 +18,5 @@ function replays.find(board, row)
 end
 
 function replays.keep(board, row, answer)
-  if row.key then call('SET', key_of(board, row), cmsgpack.pack(answer), 'EX', DAY) end
+  call('SET', key_of(board, row), cmsgpack.pack(answer), 'EX', DAY)
 end

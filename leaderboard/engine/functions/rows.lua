@@ -43,11 +43,11 @@ end
 
 -- All rows, the first beginning at args[at].
 function rows.all(args, at)
-  local list = {}
-  while at <= #args do
+  local list, count, last = {}, 0, #args
+  while at <= last do
     local row = rows.read(args, at)
-    list[#list + 1] = row
-    at = (row.gone or row.last) + 1
+    count = count + 1
+    list[count], at = row, (row.gone or row.last) + 1
   end
   return list
 end

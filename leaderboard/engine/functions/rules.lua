@@ -31,6 +31,10 @@ local function completed(board)
   board.subscore_length = board.subscore and SUBSCORE_LENGTH or 0
   -- A missing subscore is infinitely bad, and ranks last.
   board.missing_subscore = board.subscore and (board.subscore == 'desc' and -math.huge or math.huge) or 0
+  -- The better subscore must sort on the side where the better score sorts. The earlier must sort first
+  -- or last, depending on the order and on who wins a tie.
+  board.reversed = board.subscore ~= board.order
+  board.counts_down = board.desc == (board.ties == 'earliest')
   board.prefix_length = board.subscore_length + (board.timed and TIME_LENGTH or 0)
   -- Which side of a sorted set is the best.
   board.rank_command = board.desc and 'ZREVRANK' or 'ZRANK'

@@ -57,6 +57,11 @@ local function overflows(row, player, score)
   return false
 end
 
+-- Whether nothing can be wrong with a row.
+function scores.is_always_taken(rules, row)
+  return not rules.bounded and (row.operator == 'set' or row.operator == 'best')
+end
+
 -- What is wrong with a row that makes `score` of the score `old`; nil when it may be written.
 function scores.refusal(rules, row, player, old, score)
   if row.operator == 'details' then

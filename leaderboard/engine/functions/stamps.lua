@@ -9,32 +9,25 @@
 local LAST_MICROSECOND, LAST_COUNT = 9007199254740991, 1099511627775
 local TIME = '>I7I5'
 
--- The better subscore must sort on the side where the better score sorts.
-local function is_reversed(rules) return rules.subscore ~= rules.order end
-
--- The earlier must sort first or last, depending on the order and on who wins a tie.
-local function counts_down(rules) return rules.desc == (rules.ties == 'earliest') end
-
 -- The bytes of a time; '' where ties do not go by time.
 function stamps.time_bytes(rules, microseconds, counter)
   if not rules.timed then return '' end
   counter = counter % (LAST_COUNT + 1)
-  if counts_down(rules) then
+  if rules.counts_down then
     microseconds, counter = LAST_MICROSECOND - microseconds, LAST_COUNT - counter
   end
   return struct.pack(TIME, microseconds, counter)
 end
 
--- The prefix of an entry with this subscore and these bytes of time.
+-- The prefix of an entry with a subscore and these bytes of time.
 function stamps.prefix(rules, subscore, time)
-  if not rules.subscore then return time end
-  return numbers.sortable(is_reversed(rules) and -subscore or subscore) .. time
+  return numbers.sortable(rules.reversed and -subscore or subscore) .. time
 end
 
 -- The subscore in a prefix, or in what begins with one.
 function stamps.subscore(rules, prefix)
   local number = numbers.from_sortable(prefix, 1)
-  if is_reversed(rules) then number = -number end
+  if rules.reversed then number = -number end
   return number == 0 and 0 or number
 end
 
@@ -46,6 +39,6 @@ end
 -- The microseconds and the counter in a prefix.
 function stamps.time(rules, prefix)
   local microseconds, counter = struct.unpack(TIME, prefix, rules.subscore_length + 1)
-  if counts_down(rules) then return LAST_MICROSECOND - microseconds, LAST_COUNT - counter end
+  if rules.counts_down then return LAST_MICROSECOND - microseconds, LAST_COUNT - counter end
   return microseconds, counter
 end

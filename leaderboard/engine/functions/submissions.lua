@@ -6,6 +6,7 @@ local FIRST_OF_ONE, FIRST_OF_MANY = 2, 4
 -- What is wrong with a row; nil when it may be written. `pending` has, by id, what earlier rows of the
 -- same call would make of scores.
 local function refusal(board, row, player, pending)
+  if not pending and scores.is_always_taken(board.rules, row) then return nil end
   local before = pending and pending[row.id] or player.entries[1]
   local old, old_subscore = scores.of(board.rules, before)
   local score, subscore = scores.after(board.rules, row, old, old_subscore)
@@ -40,14 +41,14 @@ local function finish(writer, board, row, player, change, now, wants_details)
     rules.subscore and entry and stamps.subscore_text(rules, entry.subscore) or false,
     wants_details and not player.covered and player.details, trimmed or false,
   }
-  replays.keep(board, row, answer)
+  if row.key then replays.keep(board, row, answer) end
   return answer
 end
 
 -- One row, from what is stored to the answer: a list, or a code.
 local function submit(board, row, now, wants_details)
   if board.rules.plain then return plain.submit(board, row, wants_details) end
-  local answer = replays.find(board, row)
+  local answer = row.key and replays.find(board, row)
   if answer then return answer end
   local player, code = players.find(board, row, wants_details)
   code = code or refusal(board, row, player)
@@ -91,51 +92,54 @@ local function different_players(list, first)
   for number = first, math.min(#list, first + MOST_TOGETHER - 1) do
     local row = list[number]
     if seen[row.id] then break end
-    seen[row.id] = true
-    together[#together + 1] = row
+    seen[row.id], together[number - first + 1] = true, row
   end
   return together
 end
 
--- What is stored of many players, read at once: for each row its player, or false and a code.
-local function find_players(board, together, wants_details)
-  local ids, by_place = {}, {}
+-- What is stored of many players, read at once: for each row whether the player is hidden, and for
+-- each place the stored texts.
+local function read_together(board, together)
+  local ids, stored = {}, {}
   for number, row in ipairs(together) do ids[number] = row.id end
-  local hidden = call('SMISMEMBER', board.hidden, unpack(ids))
   for number, place in ipairs(board.places) do
     call('ZCARD', place.entries) -- a key of another type must show before anything is written
-    by_place[number] = board.rules.stamped and call('HMGET', place.stamps, unpack(ids))
+    stored[number] = board.rules.stamped and call('HMGET', place.stamps, unpack(ids))
       or call('ZMSCORE', place.entries, unpack(ids))
   end
-  return function(number)
-    local row, is_hidden, stored = together[number], hidden[number] == 1, {}
-    for place = 1, #by_place do stored[place] = by_place[place][number] end
-    if is_hidden and not board.rules.stamped then return players.find(board, row, wants_details) end
-    return players.of(board, row, is_hidden, stored, wants_details)
-  end
+  return call('SMISMEMBER', board.hidden, unpack(ids)), stored
+end
+
+-- The player of a row among these; as players.find.
+local function player_of(board, row, number, hidden, stored, wants_details)
+  local is_hidden = hidden[number] == 1
+  if is_hidden and not board.rules.stamped then return players.find(board, row, wants_details) end
+  local own = {}
+  for place = 1, #board.places do own[place] = stored[place][number] end
+  return players.of(board, row, is_hidden, own, wants_details)
 end
 
 -- Write rows of different players together. The ranks before are of the board before them, the ranks
 -- after of the board after them.
 local function submit_together(board, together, now, wants_details, answers)
-  local player_of = find_players(board, together, wants_details)
-  local batch, written, before = batches.new(board), {}, #answers
+  local hidden, stored = read_together(board, together)
+  local batch, before, found, written = batches.new(board), #answers, {}, {}
   for number, row in ipairs(together) do
-    local answer, player, code = replays.find(board, row), nil, nil
+    local answer, player, code = row.key and replays.find(board, row), nil, nil
     if not answer then
-      player, code = player_of(number)
-      code = code or refusal(board, row, player)
+      player, code = player_of(board, row, number, hidden, stored, wants_details)
+      answer = code or refusal(board, row, player)
     end
-    answers[before + number] = answer or code or false
-    if not answer and not code then
-      written[number] = {player, changes.write(batch, board, row, player, now)}
+    answers[before + number] = answer or false
+    if not answer then
+      found[number], written[number] = player, changes.write(batch, board, row, player, now)
     end
   end
   batches.write(batch, board)
   for number, row in ipairs(together) do
-    if written[number] then
-      local player, change = unpack(written[number])
-      answers[before + number] = finish(batch, board, row, player, change, now, wants_details)
+    local change = written[number]
+    if change then
+      answers[before + number] = finish(batch, board, row, found[number], change, now, wants_details)
     end
   end
   batches.publish_all(batch, board)
@@ -146,7 +150,7 @@ end
 local function refusals(board, list)
   local refused, pending = {'refused'}, {}
   for number, row in ipairs(list) do
-    if not replays.find(board, row) then
+    if not (row.key and replays.find(board, row)) then
       local player, code = players.find(board, row, false)
       code = code or refusal(board, row, player, pending)
       if code then
