@@ -2,7 +2,7 @@
 
 The log in SQL is played again (`build.py`) and loaded into fresh keys beside the live ones, while
 scores go on. Then the board is paused for the few scores that came meanwhile, and the fresh keys
-take the place of the live ones in one script. Whoever submits in that moment waits for it.
+take the place of the live ones in one function call. Whoever submits in that moment waits for it.
 
 Whatever is killed when: before the first fresh key is written the pointer gets the note `remake`,
 which goes with the swap. Where the clock finds it, it makes the board again by the rules that SQL
