@@ -13,7 +13,7 @@ from typing import Any
 
 import redis
 
-from config.functions import Library
+from config.redis.functions import Library
 from leaderboard import RedisLeaderboard
 
 LIBRARY = Library("floors", {"floors": Path(__file__).with_suffix(".lua").read_text()})

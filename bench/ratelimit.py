@@ -152,7 +152,7 @@ def _limited_view(report: Report) -> None:
         from django.http import HttpResponse
         from django.test import RequestFactory
 
-        from config.redis import get_redis
+        from config.redis.connections import get_redis
         from ratelimit import policies
         from ratelimit.decorators import limit
 

@@ -96,9 +96,9 @@ def probe() -> None:
     After each score a PING, the cheapest thing to ask: what it waits too, the score waited for the
     machine and not for the season's end.
     """
-    from config.redis import get_redis
+    from config.redis.connections import get_redis
+    from leaderboard.boards.scores import submit_score
     from leaderboard.models import Board
-    from leaderboard.services import submit_score
 
     stop: list[int] = []
     signal.signal(signal.SIGTERM, lambda *_: stop.append(1))

@@ -34,7 +34,7 @@ def run(report: Report) -> None:
 
     from django.core.handlers.asgi import ASGIHandler
 
-    from config.handler import ThreadedASGIHandler
+    from config.web.handler import ThreadedASGIHandler
 
     loop = asyncio.new_event_loop()
 

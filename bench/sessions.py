@@ -36,7 +36,7 @@ def run(report: Report) -> None:
             django.setup()
         from django.test.utils import override_settings
 
-        from config.redis import cache_settings
+        from config.redis.connections import cache_settings
 
         with override_settings(CACHES=cache_settings(server.url, "")), server.client() as client:
             sessions(report, client)

@@ -14,11 +14,12 @@ django.setup(set_prefix=False)
 
 from django.conf import settings  # noqa: E402
 
-from config import processes, shutdown  # noqa: E402
-from config.access import AccessLog, BodyLimit  # noqa: E402
-from config.handler import ThreadedASGIHandler  # noqa: E402
-from config.health import Health  # noqa: E402
-from leaderboard.fastlane.app import FastLane  # noqa: E402
+from config import processes  # noqa: E402
+from config.web import shutdown  # noqa: E402
+from config.web.access_log import AccessLog, BodyLimit  # noqa: E402
+from config.web.handler import ThreadedASGIHandler  # noqa: E402
+from config.web.health import Health  # noqa: E402
+from leaderboard.api.hot.app import FastLane  # noqa: E402
 from leaderboard.live.lane import LiveLane  # noqa: E402
 from ratelimit.gate import Gate  # noqa: E402
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.core.cache import cache
 
-from config.redis import OUTAGE_ERRORS
+from config.redis.connections import OUTAGE_ERRORS
 
 # Longer than any computation behind it; a filler that died blocks the others no longer than this.
 FILL_TIMEOUT = 10

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from csp.constants import NONE, SELF
 
-from config import embedded, environment
+from config import environment
 from config.errors import ConfigurationError
-from config.redis import cache_settings
+from config.redis import embedded
+from config.redis.connections import cache_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -53,7 +54,7 @@ if not SITE_URL:
             "such as https://scores.example.com."
         )
     SITE_URL = f"https://{ALLOWED_HOSTS[0]}"
-CSRF_FAILURE_VIEW = "config.views.csrf_failure"
+CSRF_FAILURE_VIEW = "config.web.errors.csrf_failure"
 CSRF_TRUSTED_ORIGINS = environment.words("CSRF_TRUSTED_ORIGINS", [])
 
 INSTALLED_APPS = [
@@ -78,10 +79,10 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
-    "config.middleware.LanguageMiddleware",
+    "config.web.middleware.LanguageMiddleware",
     "leaderboard.api.middleware.ApiMiddleware",
-    "config.middleware.ErrorPageMiddleware",
-    "config.middleware.RedisOutageMiddleware",
+    "config.web.middleware.ErrorPageMiddleware",
+    "config.web.middleware.RedisOutageMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -108,14 +109,14 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "config.look.look",
-                "leaderboard.context.unread_notices",
+                "config.web.look.look",
+                "leaderboard.pages.context.unread_notices",
             ],
         },
     },
 ]
 
-FORM_RENDERER = "config.look.FormRenderer"
+FORM_RENDERER = "config.web.look.FormRenderer"
 
 DATABASES = {"default": environment.database("DATABASE_URL", VAR_DIR / "rostrum.sqlite3")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -220,9 +221,9 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 # What is compressed already, and source maps, which only a debugger asks for.
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ("png", "woff", "woff2", "map")
 
-AUTHENTICATION_BACKENDS = ["leaderboard.accounts.AccountBackend"]
+AUTHENTICATION_BACKENDS = ["leaderboard.access.accounts.AccountBackend"]
 PASSWORD_HASHERS = [
-    "config.hashers.BoundedArgon2PasswordHasher",
+    "sessions_app.hashers.BoundedArgon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 AUTH_PASSWORD_VALIDATORS = [

@@ -14,7 +14,7 @@ from typing import Generic, ParamSpec, TypeVar
 from asgiref.sync import sync_to_async
 from django.db import OperationalError, connections
 
-from config.outages import SQL_ERRORS
+from config.web.outages import SQL_ERRORS
 
 # Seconds in which nobody asks after a failure. The questions that queued up meanwhile fail at once,
 # instead of each waiting for a connection after the other when SQL is long back.

@@ -7,14 +7,17 @@ class LeaderboardConfig(AppConfig):
     verbose_name = _("Leaderboards")
 
     def ready(self) -> None:
-        from config import measures
+        from config.web import measures
         from leaderboard import signals  # noqa: F401 connects the receivers
-        from leaderboard.access import hides_presence
-        from leaderboard.consumer import show_lags
-        from leaderboard.ops import boards
+        from leaderboard.access.rights import hides_presence
+        from leaderboard.log import consumer
+        from leaderboard.notices import activity, overtaking
+        from leaderboard.pages.ops import boards
         from sessions_app import ops, presence
 
-        measures.register(show_lags)
+        measures.register(consumer.show_lags)
+        consumer.follow(overtaking.tell)
+        consumer.follow(activity.note)
         ops.register(boards)
         ops.register_live(
             ops.LivePart("all_activity", "live_activity", permission="leaderboard.view_board")

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext, ngettext
 
-from config.charts import compact_number
+from config.web.charts import compact_number
 from leaderboard.models import Board
 from leaderboard.models.player import ANONYMOUS
 

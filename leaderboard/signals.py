@@ -11,12 +11,11 @@ from django.db import transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save, pre_save
 from django.dispatch import receiver
 
-from config.redis import OUTAGE_ERRORS, get_redis
+from config.redis.connections import OUTAGE_ERRORS, get_redis
 from leaderboard import keys
-from leaderboard.access import ACCESS_CHANGED
+from leaderboard.access import audit, people
+from leaderboard.access.rights import ACCESS_CHANGED
 from leaderboard.models import ApiKey, Board
-from leaderboard.selectors import people
-from leaderboard.services import audit
 from sessions_app.signals import devices_signed_out
 
 

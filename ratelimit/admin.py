@@ -13,7 +13,7 @@ from django.utils import formats
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from ratelimit import policies, pulse, selectors, services
+from ratelimit import policies, selectors, services, sync
 from ratelimit.forms import CallerForm, PolicyOverrideForm
 from ratelimit.models import PolicyOverride
 
@@ -96,12 +96,12 @@ class PolicyOverrideAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         self, request: HttpRequest, obj: PolicyOverride, form: Any, change: bool
     ) -> None:
         super().save_model(request, obj, form, change)
-        pulse.take_over_overrides()
+        sync.take_over_overrides()
 
     def delete_model(self, request: HttpRequest, obj: PolicyOverride) -> None:
         super().delete_model(request, obj)
-        pulse.take_over_overrides()
+        sync.take_over_overrides()
 
     def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
         super().delete_queryset(request, queryset)
-        pulse.take_over_overrides()
+        sync.take_over_overrides()

@@ -10,8 +10,8 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from config.problems import problem_body, problem_response, wants_problem
-from config.views import service_unavailable
+from config.web.errors import service_unavailable
+from config.web.problems import problem_body, problem_response, wants_problem
 from ratelimit import headers
 from ratelimit.decision import Decision, Reason
 

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from ratelimit import policies, services, whose
+from ratelimit import callers, policies, services
 from ratelimit.models import PolicyOverride
 
 
@@ -49,7 +49,7 @@ class CallerForm(forms.Form):
         data = super().clean() or {}
         if "policy" in data and "caller" in data:
             try:
-                data["name"] = whose.spelled_out(policies.get(data["policy"]).by, data["caller"])
+                data["name"] = callers.spelled_out(policies.get(data["policy"]).by, data["caller"])
             except ValueError as error:
                 self.add_error("caller", str(error))
         return data

@@ -9,9 +9,9 @@ from typing import Any
 
 from django.core.handlers.asgi import ASGIRequest
 
-from config.access import CLIENT
-from config.problems import CONTENT_TYPE, wants_problem
-from ratelimit import answers, headers, policies, requests, whose
+from config.web.access_log import CLIENT
+from config.web.problems import CONTENT_TYPE, wants_problem
+from ratelimit import answers, callers, headers, policies, requests
 from ratelimit.decision import Decision, Reason
 from ratelimit.middleware import ASKED, default_policy
 
@@ -36,7 +36,7 @@ class Gate:
             await self.application(scope, receive, send)
             return
         request = ASGIRequest(scope, BytesIO())
-        scope[CLIENT] = whose.client_ip(request)
+        scope[CLIENT] = callers.client_ip(request)
         name = default_policy(scope["path"])
         if name is None or not requests.needs_only_headers(policies.get(name)):
             await self.application(scope, receive, send)

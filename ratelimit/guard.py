@@ -20,8 +20,8 @@ from time import time
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from config.redis import OUTAGE_ERRORS, get_async_redis, get_redis
-from ratelimit import metrics, policies, pulse
+from config.redis.connections import OUTAGE_ERRORS, get_async_redis, get_redis
+from ratelimit import metrics, policies, sync
 from ratelimit.breaker import Breaker
 from ratelimit.decision import Decision, Reason
 from ratelimit.limiter import AsyncLimiter, Limiter
@@ -165,8 +165,8 @@ async def ahold(policy: str | Policy, caller: str, cost: int = 1) -> AsyncIterat
 
 def _without_asking(policy: Policy, caller: str, cost: int) -> Decision | None:
     """What this process can tell on its own: a block, or that Redis is away."""
-    pulse.start()
-    blocked_until = pulse.blocked_until(policy.name, caller)
+    sync.start()
+    blocked_until = sync.blocked_until(policy.name, caller)
     if blocked_until and (left := blocked_until - time()) > 0:
         return _decided(policy, False, left, Reason.BLOCK)
     if breaker.allows():

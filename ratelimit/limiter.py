@@ -17,13 +17,13 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any
 
-from config.functions import Function
+from config.redis.functions import Function
+from config.redis.wire import AsyncWire, Wire
 from ratelimit.algorithms import Algorithm
 from ratelimit.decision import Decision, Standing
 from ratelimit.functions import LIBRARY
 from ratelimit.policy import MICROSECONDS, Policy
 from ratelimit.shield import Shield
-from ratelimit.wire import AsyncWire, Wire
 
 # ---- what both limiters say and hear -------------------------------------------------------------
 

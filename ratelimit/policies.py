@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from config.errors import ConfigurationError
-from ratelimit import sentence, whose
+from ratelimit import callers, sentence
 from ratelimit.policy import Policy, PolicyError
 
 logger = logging.getLogger("rostrum.ratelimit")
@@ -54,9 +54,9 @@ def check_names(policy: Policy) -> None:
     """Raise PolicyError when a word or a dotted path of the policy leads nowhere."""
     for word in policy.by:
         try:
-            whose.find_caller(word)
+            callers.find_caller(word)
         except ImportError:
-            known = ", ".join(whose.KNOWN)
+            known = ", ".join(callers.KNOWN)
             raise PolicyError(word, f"{known}, or the path of a function") from None
     if isinstance(policy.cost, str):
         try:

@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
 
 from config.sql import ask_sql
-from ratelimit import answers, guard, leases, metrics, policies, whose
+from ratelimit import answers, callers, guard, leases, metrics, policies
 from ratelimit.decision import Decision
 from ratelimit.metrics import Outcome
 from ratelimit.policy import Policy
@@ -119,7 +119,7 @@ def _question(request: HttpRequest, policy: Policy) -> _Question:
     else:
         cost = max(1, import_string(policy.cost)(request))
     exempt = bool(policy.exempt) and _is_exempt(request, policy)
-    return _Question(whose.of(request, policy.by), cost, exempt)
+    return _Question(callers.of(request, policy.by), cost, exempt)
 
 
 def needs_only_headers(policy: Policy) -> bool:
@@ -142,18 +142,18 @@ async def _aquestion(request: HttpRequest, policy: Policy) -> _Question:
 
 def is_exempt_address(policy: Policy, address: str) -> bool:
     """Whether the policy leaves out the network of this address."""
-    return address != whose.UNKNOWN and any(
+    return address != callers.UNKNOWN and any(
         ip_address(address) in network for network in policy.exempt.networks
     )
 
 
 def _is_exempt(request: HttpRequest, policy: Policy) -> bool:
     exempt = policy.exempt
-    if exempt.networks and is_exempt_address(policy, whose.client_ip(request)):
+    if exempt.networks and is_exempt_address(policy, callers.client_ip(request)):
         return True
     if exempt.api_keys:
-        api_key = whose.api_key_of(request.headers)
-        if api_key and whose.fingerprint(api_key) in exempt.api_keys:
+        api_key = callers.api_key_of(request.headers)
+        if api_key and callers.fingerprint(api_key) in exempt.api_keys:
             return True
     if exempt.groups:
         user = getattr(request, "user", None)

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from time import time
 from typing import Any
 
-from config.redis import get_redis
-from ratelimit import keys, policies, pulse
+from config.redis.connections import get_redis
+from ratelimit import keys, policies, sync
 from ratelimit.decision import Decision
 from ratelimit.limiter import Limiter
 from ratelimit.metrics import Outcome
@@ -69,7 +69,7 @@ class Summary:
 
 def summary() -> Summary:
     """Every policy with today's counts, the busiest, the most denied and the blocked callers."""
-    pulse.write_tally()  # what this process counted belongs to it too
+    sync.write_tally()  # what this process counted belongs to it too
     now = datetime.now(UTC)
     hour = int(now.timestamp()) // 3600
     with get_redis().pipeline(transaction=False) as pipe:

@@ -6,8 +6,8 @@ import logging
 import secrets
 from time import time
 
-from config.redis import get_redis
-from ratelimit import guard, keys, policies, pulse
+from config.redis.connections import get_redis
+from ratelimit import guard, keys, policies, sync
 from ratelimit.limiter import Limiter
 
 logger = logging.getLogger("rostrum.ratelimit")
@@ -47,5 +47,5 @@ def unblock_caller(*, policy: str, caller: str, actor: str) -> bool:
 
 def _announce(verb: str, policy: str, caller: str, actor: str) -> None:
     get_redis().set(keys.changes(), secrets.token_hex(8), ex=_CHANGES_TTL)
-    pulse.take_over_blocks()
+    sync.take_over_blocks()
     logger.info(verb, extra={"policy": policy, "caller": caller, "actor": actor})

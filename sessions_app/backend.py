@@ -40,10 +40,10 @@ from django.contrib.sessions.backends.base import (
 from django.contrib.sessions.exceptions import SessionInterrupted
 from django.utils.crypto import get_random_string
 
-from config.redis import get_redis
-from ratelimit.wire import Wire
+from config.redis.calls import Call, Command, Result, Steps, aperform, perform
+from config.redis.connections import get_redis
+from config.redis.wire import Wire
 from sessions_app import keys
-from sessions_app.calls import Call, Command, Result, Steps, aperform, perform
 from sessions_app.encoding import UNCHANGING, decode, encode, encode_again, field_name
 from sessions_app.functions import LIBRARY
 
@@ -90,7 +90,7 @@ class SessionStore(SessionBase):
     """What `SESSION_ENGINE = "sessions_app.backend"` gives to every request as `request.session`.
 
     Each method of SessionBase that talks to the store exists here twice, as one line each around
-    the same generator: see `sessions_app.calls`.
+    the same generator: see `config.redis.calls`.
     """
 
     def __init__(self, session_key: str | None = None) -> None:

@@ -16,7 +16,8 @@ from typing import Any
 import ua_parser
 from django.http import HttpRequest
 
-from ratelimit.whose import client_ip
+from config.redis.calls import Batch, Call, Command, Steps, aperform, perform
+from ratelimit.callers import client_ip
 from sessions_app import keys
 from sessions_app.backend import (
     DELETE,
@@ -27,7 +28,6 @@ from sessions_app.backend import (
     end_session,
     entries,
 )
-from sessions_app.calls import Batch, Call, Command, Steps, aperform, perform
 
 LONGEST_AGENT = 300
 _FIELDS = ("started", "active", "agent", "address")

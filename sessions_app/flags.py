@@ -19,9 +19,9 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.http import Http404, HttpRequest
 
-from config import locks
+from config.redis import locks
+from config.redis.calls import Batch, Command, Steps, perform
 from sessions_app import keys, visitors
-from sessions_app.calls import Batch, Command, Steps, perform
 from sessions_app.models import Flag
 
 FRESH_FOR = 3.0  # seconds

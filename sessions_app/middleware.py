@@ -11,7 +11,7 @@ from typing import Any, cast
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 
-from config.redis import OUTAGE_ERRORS
+from config.redis.connections import OUTAGE_ERRORS
 from sessions_app import visitors
 from sessions_app.backend import SessionStore
 from sessions_app.devices import current_session, describe_client

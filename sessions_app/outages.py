@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.cache import add_never_cache_headers
 
-from config.redis import OUTAGE_ERRORS
+from config.redis.connections import OUTAGE_ERRORS
 from sessions_app.backend import SessionStore
 
 

@@ -24,10 +24,10 @@ from asgiref.sync import sync_to_async
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
-from config.redis import get_async_redis
-from ratelimit import whose
+from config.redis.calls import Batch, Call, Command, Steps, aperform, perform
+from config.redis.connections import get_async_redis
+from ratelimit import callers
 from sessions_app import keys, visitors
-from sessions_app.calls import Batch, Call, Command, Steps, aperform, perform
 from sessions_app.functions import LIBRARY
 
 TOUCH = LIBRARY["touch_present"]
@@ -64,7 +64,7 @@ def hidden_viewer(user_id: int | str) -> str:
 
 
 def visiting_viewer(request: HttpRequest, visitor: str) -> str:
-    address = whose.ip_name(whose.client_ip(request)).removeprefix("ip:")
+    address = callers.ip_name(callers.client_ip(request)).removeprefix("ip:")
     return f"v:{address}/{visitor}"
 
 

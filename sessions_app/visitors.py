@@ -9,7 +9,7 @@ from functools import lru_cache
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
-from ratelimit import whose
+from ratelimit import callers
 
 COOKIE = "visitor"
 COOKIE_AGE = 180 * 24 * 3600
@@ -58,7 +58,7 @@ def set_cookie(request: HttpRequest, response: HttpResponseBase) -> None:
 def device(request: HttpRequest) -> str:
     """The browser, as a rate limit names it: by its cookie, and all without one together."""
     known = request.COOKIES.get(COOKIE, "")
-    return whose.hashed("device", known) if _ID.fullmatch(known) else "device:none"
+    return callers.hashed("device", known) if _ID.fullmatch(known) else "device:none"
 
 
 def is_bot(request: HttpRequest) -> bool:

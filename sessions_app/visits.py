@@ -23,9 +23,9 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 
-from config.redis import OUTAGE_ERRORS
+from config.redis.calls import Batch, Call, Command, Steps, aperform, perform
+from config.redis.connections import OUTAGE_ERRORS
 from sessions_app import keys, visitors
-from sessions_app.calls import Batch, Call, Command, Steps, aperform, perform
 from sessions_app.functions import LIBRARY
 
 RETURNED = LIBRARY["count_returned"]

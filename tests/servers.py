@@ -22,7 +22,7 @@ import redis.asyncio
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from config.embedded import server_binary
+from config.redis.embedded import server_binary
 
 # Unset: the embedded server. `cluster`: three of it. Anything else: a program to run instead.
 TEST_REDIS = os.environ.get("TEST_REDIS", "")

@@ -9,7 +9,7 @@ os.environ["CACHE_URL"] = OWN_CACHE.url if OWN_CACHE else ""
 os.environ["DATABASE_URL"] = OWN_POSTGRES.url if OWN_POSTGRES else ""
 os.environ["SECRET_KEY"] = "only-for-tests-" + "x" * 40
 
-from config import redis
+from config.redis import connections
 from config.settings import *  # noqa: F403
 from config.settings import STORAGES, VAR_DIR
 
@@ -27,5 +27,5 @@ VISITS_IN_BACKGROUND = False
 RATE_LIMIT_PULSE = 0.0
 WORK_IN_BACKGROUND = False
 # A pause of a busy machine must not look like an outage to the limits.
-PRODUCT_ANSWER_TIMEOUT = dict(redis.ANSWER_TIMEOUT)
-redis.ANSWER_TIMEOUT["limits"] = 5.0
+PRODUCT_ANSWER_TIMEOUT = dict(connections.ANSWER_TIMEOUT)
+connections.ANSWER_TIMEOUT["limits"] = 5.0

@@ -17,13 +17,17 @@ from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from config.locks import LockTakenError
-from config.streams import streamed
-from leaderboard import exchange, pointer, services
+from config.redis.locks import LockTakenError
+from config.web.streams import streamed
+from leaderboard.access.audit import Actor
 from leaderboard.admin.forms import CloseSeasonForm, OpenSeasonForm, RebuildForm, ResetForm
 from leaderboard.admin.standings import require
+from leaderboard.boards import changing
+from leaderboard.closing import seasons
+from leaderboard.errors import ServiceError
+from leaderboard.files import standings
 from leaderboard.models import Board, Season
-from leaderboard.services.audit import Actor
+from leaderboard.seasons import pointer
 from ratelimit.decorators import limit
 
 TYPES = {
@@ -53,7 +57,7 @@ class BoardActions:
         form = OpenSeasonForm(request.POST if request.method == "POST" else None, board=board)
 
         def do(actor: Actor) -> str:
-            season = services.open_season(
+            season = seasons.open_season(
                 board=board, actor=actor, name=form.cleaned_data["name"], **form.times()
             )
             if season.state == Season.State.PLANNED:
@@ -88,14 +92,14 @@ class BoardActions:
         )
 
         def do(actor: Actor) -> str:
-            season = services.close_season(
+            season = seasons.close_season(
                 board=board,
                 actor=actor,
                 number=form.cleaned_data["number"],
                 open_next=form.cleaned_data["open_next"],
                 archive_now=False,
             )
-            return services.closing_sentence(season)
+            return seasons.closing_sentence(season)
 
         return self._act(
             request,
@@ -117,7 +121,7 @@ class BoardActions:
 
         def do(actor: Actor) -> str:
             scope = form.cleaned_data["scope"]
-            services.reset_board(
+            changing.reset_board(
                 board=board,
                 actor=actor,
                 season_only=scope == "season",
@@ -140,7 +144,7 @@ class BoardActions:
         form = RebuildForm(request.POST if request.method == "POST" else None)
 
         def do(actor: Actor) -> str:
-            report = services.rebuild_board(
+            report = changing.rebuild_board(
                 board=board,
                 actor=actor,
                 check=form.cleaned_data["check_only"],
@@ -170,13 +174,13 @@ class BoardActions:
     def export_view(self, request: HttpRequest, pk: int) -> HttpResponseBase:
         board = require(request, pk, "view_board")
         form = request.GET.get("format", "csv")
-        if form not in exchange.FORMATS:
+        if form not in standings.FORMATS:
             raise Http404("Unknown format.")
         at = pointer.current(board)
         if at is None or not at.is_open:
             messages.info(request, _("There is no open season; past ones have their own pages."))
             return HttpResponseRedirect(reverse("seasons", args=[board.slug]))
-        rows = exchange.written(exchange.live_rows(board, at.number), form)
+        rows = standings.written(standings.live_rows(board, at.number), form)
         return streamed(request, rows, TYPES[form], f"{board.slug}.{form}")
 
     def _act(
@@ -198,7 +202,7 @@ class BoardActions:
                 text = do(Actor.of(user))
             except ValidationError as error:
                 form.add_error(None, error)
-            except (services.ServiceError, LockTakenError) as error:
+            except (ServiceError, LockTakenError) as error:
                 form.add_error(None, str(error))
             else:
                 messages.success(request, text)

@@ -14,8 +14,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from leaderboard.access.audit import Actor, record
 from leaderboard.models import ApiKey
-from leaderboard.services.audit import Actor, record
 
 if TYPE_CHECKING:
     KeyForm = forms.ModelForm[ApiKey]

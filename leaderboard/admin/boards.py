@@ -19,15 +19,17 @@ from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from config.locks import LockTakenError
-from leaderboard import access, services
+from config.redis.locks import LockTakenError
+from leaderboard.access import audit, rights
+from leaderboard.access.audit import Actor
 from leaderboard.admin.actions import BoardActions
 from leaderboard.admin.forms import BoardForm
 from leaderboard.admin.standings import BoardStandings
+from leaderboard.boards import changing
+from leaderboard.boards.changing import REORDERING, begin
+from leaderboard.boards.facts import BoardFacts, board_facts
+from leaderboard.errors import ServiceError
 from leaderboard.models import Board, ScoreEvent, Season
-from leaderboard.selectors.facts import BoardFacts, board_facts
-from leaderboard.services.audit import Actor
-from leaderboard.services.boards import REORDERING, begin
 
 if TYPE_CHECKING:
     BoardModelAdmin = admin.ModelAdmin[Board]
@@ -184,7 +186,7 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
         actor = Actor.of(request.user)  # type: ignore[arg-type]  # staff are signed in
         if not change:
             super().save_model(request, obj, form, change)
-            services.audit.record("board.create", actor=actor, board=obj)
+            audit.record("board.create", actor=actor, board=obj)
             transaction.on_commit(partial(begin, obj, actor))
             return
         changes = {name: form.cleaned_data[name] for name in form.changed_data if name != "members"}
@@ -193,10 +195,10 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
     def _change(self, request: HttpRequest, pk: int, changes: dict[str, Any], actor: Actor) -> None:
         board = Board.objects.get(pk=pk)
         try:
-            services.change_board(board=board, changes=changes, actor=actor)
+            changing.change_board(board=board, changes=changes, actor=actor)
         except ValidationError as error:
             self._refuse(request, " ".join(error.messages))
-        except (services.ServiceError, LockTakenError) as error:
+        except (ServiceError, LockTakenError) as error:
             self._refuse(request, str(error))
 
     def _refuse(self, request: HttpRequest, why: str) -> None:
@@ -227,7 +229,7 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
 
     def delete_model(self, request: HttpRequest, obj: Board) -> None:
         actor = Actor.of(request.user)  # type: ignore[arg-type]
-        services.delete_board(board=obj, actor=actor)
+        changing.delete_board(board=obj, actor=actor)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Board]) -> None:
         for board in queryset:
@@ -250,7 +252,7 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
         return [
             (str(label), reverse(f"admin:leaderboard_board_{name}", args=[board.pk]))
             for name, label, permission in offered
-            if access.is_staff_with(user, permission)
+            if rights.is_staff_with(user, permission)
         ]
 
 

@@ -17,11 +17,12 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from leaderboard import services
+from leaderboard.access import audit
+from leaderboard.access.audit import Actor
+from leaderboard.boards import moderation, profiles
+from leaderboard.boards.profiles import after_change
 from leaderboard.models import AuditEntry, Player, Restriction, Season
-from leaderboard.selectors.history import forget_season_list
-from leaderboard.services.audit import Actor
-from leaderboard.services.profiles import after_change
+from leaderboard.seasons.history import forget_season_list
 
 if TYPE_CHECKING:
     PlayerModelAdmin = admin.ModelAdmin[Player]
@@ -65,7 +66,7 @@ class PlayerAdmin(PlayerModelAdmin):
         return [str(player) for player in objs], counts, set(), []
 
     def delete_model(self, request: HttpRequest, obj: Player) -> None:
-        services.delete_player(player=obj, actor=_actor(request))
+        profiles.delete_player(player=obj, actor=_actor(request))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Player]) -> None:
         for player in queryset:
@@ -96,7 +97,7 @@ class RestrictionAdmin(RestrictionModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: Restriction, form: Any, change: bool) -> None:
         restrict = (
-            services.ban_player if obj.kind == Restriction.Kind.BANNED else services.hide_player
+            moderation.ban_player if obj.kind == Restriction.Kind.BANNED else moderation.hide_player
         )
         kept = restrict(
             player_id=obj.player_id,
@@ -118,7 +119,7 @@ class RestrictionAdmin(RestrictionModelAdmin):
     def lift(self, request: HttpRequest, queryset: QuerySet[Restriction]) -> None:
         chosen = list(queryset.filter(lifted_at__isnull=True).select_related("board"))
         for restriction in chosen:
-            services.lift_restriction(
+            moderation.lift_restriction(
                 restriction=restriction, reason="Lifted in the admin", actor=_actor(request)
             )
         text = ngettext(
@@ -176,9 +177,7 @@ class SeasonAdmin(SeasonModelAdmin):
         return [str(season) for season in objs], counts, set(), []
 
     def delete_model(self, request: HttpRequest, obj: Season) -> None:
-        services.audit.record(
-            "season.delete", actor=_actor(request), board=obj.board, season=obj.number
-        )
+        audit.record("season.delete", actor=_actor(request), board=obj.board, season=obj.number)
         super().delete_model(request, obj)
         transaction.on_commit(partial(forget_season_list, obj.board_id))
 

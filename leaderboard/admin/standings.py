@@ -15,12 +15,14 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
-from leaderboard import access, presentation, services
+from leaderboard import presentation
+from leaderboard.access import people, rights
+from leaderboard.access.audit import Actor
 from leaderboard.admin.forms import ModerationForm
+from leaderboard.boards import moderation
 from leaderboard.engine import LeaderboardError
+from leaderboard.errors import ServiceError
 from leaderboard.models import Board, Player, Restriction
-from leaderboard.selectors import people
-from leaderboard.services.audit import Actor
 
 PER_PAGE = 50
 
@@ -68,7 +70,7 @@ class BoardStandings:
             "page": page,
             "size": size,
             "query": query,
-            "may_moderate": access.is_staff_with(_user(request), "moderate_board"),
+            "may_moderate": rights.is_staff_with(_user(request), "moderate_board"),
         }
         return TemplateResponse(request, "admin/leaderboard/board/standings.html", context)
 
@@ -85,7 +87,7 @@ class BoardStandings:
         if request.method == "POST" and form.is_valid():
             try:
                 text = moderate(board, player_id, form.cleaned_data, Actor.of(_user(request)))
-            except (services.ServiceError, LeaderboardError) as error:
+            except (ServiceError, LeaderboardError) as error:
                 form.add_error(None, str(error))
             else:
                 messages.success(request, text)
@@ -116,24 +118,24 @@ def moderate(board: Board, player_id: str, values: dict[str, Any], actor: Actor)
     common = {"player_id": player_id, "reason": reason, "actor": actor}
     match values["action"]:
         case ModerationForm.SCORE:
-            services.edit_score(board=board, score=values["score"], **common)
+            moderation.edit_score(board=board, score=values["score"], **common)
             return _("The score of %(player)s is set.") % name
         case ModerationForm.REMOVE:
-            services.remove_player(board=board, **common)
+            moderation.remove_player(board=board, **common)
             return _("%(player)s is removed.") % name
         case ModerationForm.HIDE:
-            services.hide_player(board=where, until=values["until"], **common)
+            moderation.hide_player(board=where, until=values["until"], **common)
             return _("%(player)s is hidden.") % name
         case ModerationForm.BAN:
-            services.ban_player(board=where, until=values["until"], **common)
+            moderation.ban_player(board=where, until=values["until"], **common)
             return _("%(player)s is banned.") % name
-    services.unhide_player(board=where, **common)
+    moderation.unhide_player(board=where, **common)
     return _("%(player)s is shown again.") % name
 
 
 def require(request: HttpRequest, pk: int, permission: str) -> Board:
     """The board, for staff with the permission; 403 for the others, whatever the address."""
-    if not access.is_staff_with(_user(request), permission):
+    if not rights.is_staff_with(_user(request), permission):
         raise PermissionDenied
     return get_object_or_404(Board, pk=pk)
 

@@ -12,7 +12,7 @@ import brotli
 import msgspec
 from django.conf import settings
 
-from config.problems import CONTENT_TYPE as PROBLEM_TYPE
+from config.web.problems import CONTENT_TYPE as PROBLEM_TYPE
 from leaderboard.api.errors import ApiError
 
 JSON_TYPE = "application/json"

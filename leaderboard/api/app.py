@@ -14,17 +14,17 @@ from ninja.errors import HttpError, ValidationError
 from ninja.openapi.docs import Swagger
 from ninja.parser import Parser
 
-from config.locks import LockTakenError
-from config.outages import OUTAGES
-from config.views import service_unavailable
+from config.redis.locks import LockTakenError
+from config.web.errors import service_unavailable
+from config.web.outages import OUTAGES
 from leaderboard.api import answers, codecs, document
 from leaderboard.api.errors import ApiError, body_too_large
+from leaderboard.api.hot.errors import as_api_error
 from leaderboard.api.requests import NotModifiedError
 from leaderboard.api.routes import boards, entries, live, places, players, scores, seasons
 from leaderboard.api.validation import invalid_query
 from leaderboard.engine import LeaderboardError
-from leaderboard.fastlane.errors import as_api_error
-from leaderboard.services.errors import ServiceError
+from leaderboard.errors import ServiceError
 
 logger = logging.getLogger("rostrum.api")
 

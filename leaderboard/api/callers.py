@@ -24,11 +24,11 @@ from config.sql import Shared
 from leaderboard.api.errors import ApiError, board_not_found
 from leaderboard.models import ApiKey, Board
 from leaderboard.models.api_key import POLICY, PREFIX
-from ratelimit import policies, whose
+from ratelimit import callers, policies
 from ratelimit.policy import Policy, PolicyError
 
 if TYPE_CHECKING:
-    from leaderboard.services.audit import Actor
+    from leaderboard.access.audit import Actor
 
 logger = logging.getLogger("rostrum.api")
 
@@ -61,7 +61,7 @@ class Caller:
 
     @property
     def actor(self) -> Actor:
-        from leaderboard.services.audit import Actor
+        from leaderboard.access.audit import Actor
 
         return Actor(f"API key {self.key_name}")
 
@@ -171,7 +171,7 @@ async def aidentify(authorization: bytes | None, address: str) -> Caller:
 
 
 def anonymous(address: str, refused: tuple[str, str] | None = None) -> Caller:
-    return Caller(whose.ip_name(address), policies.get(ANONYMOUS_POLICY), refused=refused)
+    return Caller(callers.ip_name(address), policies.get(ANONYMOUS_POLICY), refused=refused)
 
 
 def credential(key_id: int) -> bytes:

@@ -8,9 +8,9 @@ from typing import Any
 from ninja.schema import NinjaGenerateJsonSchema
 from pydantic import TypeAdapter
 
+from leaderboard.api.hot import bodies
 from leaderboard.api.live_schemas import LiveEvent
 from leaderboard.api.problems import Problem
-from leaderboard.fastlane import bodies
 
 INTRODUCTION = """\
 Scores in, standings out. Send `Authorization: Bearer rk_…` with a key from the admin; public

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from config.problems import problem_body
+from config.web.problems import problem_body
 
 
 class ApiError(Exception):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from config.redis import get_redis
+from config.redis.connections import get_redis
 from leaderboard.api.errors import ApiError
 
 REMEMBERED_SECONDS = 24 * 3600

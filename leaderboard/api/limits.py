@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from config.outages import explained
+from config.web.outages import explained
 from leaderboard.api.callers import Caller
 from leaderboard.api.errors import ApiError
 from ratelimit import answers, guard, headers

@@ -9,12 +9,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 
-from config.views import error_response
+from config.web.errors import error_response
 from leaderboard.api import answers, callers, limits
-from leaderboard.api.served import by_the_lane, operation_for
+from leaderboard.api.django_fallback import by_the_lane, operation_for
 from ratelimit import answers as limit_answers
 from ratelimit import requests as limited_requests
-from ratelimit import whose
+from ratelimit.callers import client_ip
 
 ETAG = "_api_etag"
 HEAD = "_api_head"
@@ -85,7 +85,7 @@ def _charged(request: HttpRequest, response: HttpResponse) -> HttpResponse:
         or limited_requests.decisions(request)
     ):
         return response
-    decision = limits.charge(callers.anonymous(whose.client_ip(request)))
+    decision = limits.charge(callers.anonymous(client_ip(request)))
     return response if decision.allowed else limit_answers.refusal(request, decision)
 
 

@@ -1,4 +1,4 @@
-"""Errors as the OpenAPI document describes them. `errors` raises them, `config.problems` writes
+"""Errors as the OpenAPI document describes them. `errors` raises them, `config.web.problems` writes
 them."""
 
 from __future__ import annotations

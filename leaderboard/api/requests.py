@@ -11,19 +11,21 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja.security import HttpBearer
 
-from config.redis import get_redis
-from leaderboard import aliases, keys, pointer
+from config.redis.connections import get_redis
+from leaderboard import keys
+from leaderboard.access import aliases
 from leaderboard.api import answers, callers, idempotency, limits, media
 from leaderboard.api.callers import Caller
 from leaderboard.api.errors import board_not_found
+from leaderboard.api.hot.http import QUOTED, decoded
 from leaderboard.api.queries import ViewQuery
 from leaderboard.engine import RedisLeaderboard
 from leaderboard.engine.windows import period_at
-from leaderboard.fastlane.http import QUOTED, decoded
 from leaderboard.models import Board
-from leaderboard.pointer import Pointer
+from leaderboard.seasons import pointer
+from leaderboard.seasons.pointer import Pointer
 from ratelimit import requests as limited_requests
-from ratelimit import whose
+from ratelimit.callers import client_ip
 
 CALLER = "_api_caller"
 ETAG = "_api_etag"
@@ -40,7 +42,7 @@ class BearerKey(HttpBearer):
         header = request.headers.get("Authorization")
         caller = callers.identify(
             None if header is None else header.encode("latin-1", "replace"),
-            whose.client_ip(request),
+            client_ip(request),
         )
         decision = limits.charge(caller)
         limited_requests.decisions(request).append(decision)

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import msgspec
 
-from config.cluster import know_keys
-from config.functions import Function
+from config.redis.cluster import know_keys
+from config.redis.functions import Function
 from leaderboard import keys
 from leaderboard.engine.errors import LeaderboardError
 from leaderboard.engine.rules import checked_limit, rules_from

@@ -9,7 +9,7 @@ import redis
 import redis.asyncio
 from redis.exceptions import ResponseError
 
-from config import replication
+from config.redis import replication
 from leaderboard import keys
 from leaderboard.engine.base import Board, Operation, T, text
 from leaderboard.engine.errors import LeaderboardError

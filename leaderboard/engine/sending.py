@@ -22,7 +22,7 @@ from hiredis import pack_command
 from redis import BlockingConnectionPool, Redis
 from redis.exceptions import BusyLoadingError, RedisError, ResponseError
 
-from config.functions import Function, is_unknown
+from config.redis.functions import Function, is_unknown
 
 # Of a pool's connections at most a quarter are kept from other users of the pool. Whoever waits at
 # a blocking pool waits for one that is given back: there, none is kept.

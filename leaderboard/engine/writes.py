@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from config.functions import Function
+from config.redis.functions import Function
 from leaderboard.engine.base import Board, Call, Operation, text
 from leaderboard.engine.errors import (
     LeaderboardError,

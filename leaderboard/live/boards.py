@@ -14,15 +14,16 @@ from django.utils.translation import gettext
 
 from config.sql import ask_sql
 from config.times import utc_text
-from leaderboard import aliases, presentation
-from leaderboard.access import Rights
+from leaderboard import presentation
+from leaderboard.access import aliases
+from leaderboard.access.people import accounts_of
+from leaderboard.access.rights import Rights
+from leaderboard.boards import final, standings
+from leaderboard.boards.standings import Slice, Standings
 from leaderboard.live.feed import Watch
 from leaderboard.live.players import PlayersReader
 from leaderboard.live.topic import Picture, Row
 from leaderboard.models import Board
-from leaderboard.selectors import final, standings
-from leaderboard.selectors.people import accounts_of
-from leaderboard.selectors.standings import Slice, Standings
 from sessions_app import presence
 
 # Score, details, whether online, subscore if the board keeps one, whether not to be named.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from leaderboard.access import Rights
+from leaderboard.access.rights import Rights
 from leaderboard.live.topic import Source, Topic
 
 MINE_EVERY = 1.0  # seconds between two looks at where the viewers themselves stand

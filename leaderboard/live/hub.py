@@ -17,15 +17,16 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from config import shutdown
-from config.listening import listener
-from config.outages import OUTAGES
-from config.redis import OUTAGE_ERRORS, get_async_redis
+from config.redis.connections import OUTAGE_ERRORS, get_async_redis
+from config.redis.listening import listener
 from config.sql import ask_sql
-from leaderboard import keys, notices
-from leaderboard.access import ACCESS_CHANGED, Rights, rights_of
+from config.web import shutdown
+from config.web.outages import OUTAGES
+from leaderboard import keys
+from leaderboard.access.rights import ACCESS_CHANGED, Rights, rights_of
 from leaderboard.live.feed import Feed, Reader, Watch, told_last
 from leaderboard.live.topic import HEARTBEAT, OPENING, Viewer, event
+from leaderboard.notices import delivery
 from sessions_app import keys as session_keys
 from sessions_app.backend import parse_ended
 from sessions_app.presence import Viewers
@@ -259,7 +260,7 @@ class Hub:
 
     async def _tell_player(self, data: bytes) -> None:
         """A notice, to every page that its player has open here."""
-        player_id = notices.player_of(data)
+        player_id = delivery.player_of(data)
         topics = (topic for feed in self.feeds.values() for topic in feed.topics.values())
         watching = chain(self._readers, *(topic.viewers for topic in topics))
         viewers = [viewer for viewer in watching if viewer.player_id == player_id]
@@ -365,7 +366,7 @@ class Hub:
 
 
 async def _unread(player_id: str) -> bytes:
-    return event("notice", b'{"unread":%d}' % await notices.aunread_count(player_id))
+    return event("notice", b'{"unread":%d}' % await delivery.aunread_count(player_id))
 
 
 def _channel(slug: str) -> str:

@@ -23,19 +23,19 @@ from django.core.exceptions import SuspiciousOperation
 from django.core.handlers.asgi import ASGIRequest
 from django.utils.translation import get_language_from_request
 
-from config.health import RETRY_AFTER
-from config.hosts import is_welcome
-from config.outages import OUTAGES, explained
-from config.problems import CONTENT_TYPE, problem_body
 from config.sql import ask_sql
-from leaderboard import selectors
-from leaderboard.access import Rights, is_staff_with, rights_of
+from config.web.health import RETRY_AFTER
+from config.web.hosts import is_welcome
+from config.web.outages import OUTAGES, explained
+from config.web.problems import CONTENT_TYPE, problem_body
+from leaderboard.access import listing
+from leaderboard.access.listing import listed_boards
+from leaderboard.access.people import player_id_of
+from leaderboard.access.rights import Rights, is_staff_with, rights_of
 from leaderboard.live.boards import watch_page
 from leaderboard.live.feed import Reader, Watch
 from leaderboard.live.hub import get_hub
 from leaderboard.models import Board
-from leaderboard.selectors.boards import listed_boards
-from leaderboard.selectors.people import player_id_of
 from ratelimit import requests as limited_requests
 from sessions_app import presence
 from sessions_app.backend import SessionStore
@@ -113,7 +113,7 @@ def admit(request: ASGIRequest, slug: str | None, page: str | None) -> Watch | R
         everything = page == "activity"
         return Reader(player_id_of(user), viewer, digest, user_id, rights, slugs, everything)
     try:
-        board = selectors.get_board(slug, user)
+        board = listing.get_board(slug, user)
     except Board.DoesNotExist:
         return None
     window = request.GET.get("window", "")

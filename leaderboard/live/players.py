@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import ClassVar
 from weakref import WeakValueDictionary
 
+from leaderboard.boards import standings
+from leaderboard.boards.standings import Entry, Slice, Standings
 from leaderboard.models import Board
-from leaderboard.selectors import standings
-from leaderboard.selectors.standings import Entry, Slice, Standings
 
 PER_CALL = 1000  # players; a few milliseconds of Redis's time
 

@@ -13,9 +13,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
-from config.locks import LockTakenError
-from config.outages import SQL_ERRORS
-from config.redis import OUTAGE_ERRORS
+from config.redis.connections import OUTAGE_ERRORS
+from config.redis.locks import LockTakenError
+from config.web.outages import SQL_ERRORS
 from leaderboard.engine import LeaderboardError
 from leaderboard.errors import ServiceError
 from leaderboard.models import Board

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import migrations, models
 
 import leaderboard.models.player
-import leaderboard.schedule
+import leaderboard.models.schedule
 
 
 class Migration(migrations.Migration):
@@ -171,7 +171,7 @@ class Migration(migrations.Migration):
                         default="UTC",
                         help_text="Days, weeks and seasons begin at midnight here, such as Europe/Berlin.",
                         max_length=64,
-                        validators=[leaderboard.schedule.validate_zone],
+                        validators=[leaderboard.models.schedule.validate_zone],
                         verbose_name="time zone",
                     ),
                 ),
@@ -197,7 +197,7 @@ class Migration(migrations.Migration):
                         blank=True,
                         help_text="Minute, hour, day, month, weekday: 0 18 * * 5 is every Friday at 18:00.",
                         max_length=100,
-                        validators=[leaderboard.schedule.validate_cron],
+                        validators=[leaderboard.models.schedule.validate_cron],
                         verbose_name="cron line",
                     ),
                 ),

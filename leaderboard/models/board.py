@@ -14,11 +14,11 @@ from django.db.models import F, Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from config.redis import get_async_redis, get_redis
+from config.redis.connections import get_async_redis, get_redis
 from leaderboard import keys
 from leaderboard.engine import AsyncRedisLeaderboard, RedisLeaderboard
 from leaderboard.models.constraints import one_of
-from leaderboard.schedule import validate_cron, validate_zone
+from leaderboard.models.schedule import validate_cron, validate_zone
 
 NEVER_TRIMMED = 2**31
 SLUG_PATTERN = r"^[a-z0-9]+(-[a-z0-9]+)*$"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from leaderboard import nearby
+from leaderboard.boards import nearby
 from leaderboard.models import Board
 from leaderboard.sample.people import Person
 

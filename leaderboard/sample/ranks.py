@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import Any
 
-from leaderboard.replay import Entry, Ranking
+from leaderboard.log.replay import Entry, Ranking
 
 
 class Ranks:

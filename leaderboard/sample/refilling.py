@@ -5,14 +5,15 @@ from __future__ import annotations
 import random
 from itertools import chain
 
+from leaderboard.access import audit
+from leaderboard.access.audit import Actor
+from leaderboard.boards import scores, size_limit
 from leaderboard.engine import Submission
 from leaderboard.models import Board
 from leaderboard.sample.catalogue import SampleBoard, sample_named
 from leaderboard.sample.people import ADMIN, PLAYERS, SEED, people
 from leaderboard.sample.places import share_places
 from leaderboard.sample.seeding import chance_of, first_attempts
-from leaderboard.services import audit, limits, scores
-from leaderboard.services.audit import Actor
 
 
 def refill(*, board: Board, actor: Actor) -> int:
@@ -22,7 +23,7 @@ def refill(*, board: Board, actor: Actor) -> int:
     chance = chance_of(sample.slug, SEED)
     everyone = list(chain([ADMIN], people(PLAYERS, SEED)))
     board.engine().clear(source="console")
-    limits.set_size_limit(board=board, limit=sample.values.get("max_entries"), actor=actor)
+    size_limit.set_size_limit(board=board, limit=sample.values.get("max_entries"), actor=actor)
     rows = [
         Submission(
             attempt.person.id,

@@ -10,12 +10,12 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from config import trial
+from leaderboard.access import audit
+from leaderboard.access.audit import Actor
+from leaderboard.boards.changing import delete_board
 from leaderboard.models import Board, FinalStanding, Player, ScoreEvent
 from leaderboard.sample.catalogue import sample_named
 from leaderboard.sample.people import ADMIN, ANIMALS, TEAMS
-from leaderboard.services import audit
-from leaderboard.services.audit import Actor
-from leaderboard.services.boards import delete_board
 
 _AVATAR = rf"^({'|'.join(ANIMALS).lower()})-\d+$"
 

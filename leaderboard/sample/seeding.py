@@ -18,24 +18,25 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.utils import timezone
 
-from config.redis import get_redis
-from leaderboard import keys, pointer
-from leaderboard.archive import FIELDS as STANDING_FIELDS
-from leaderboard.bulk import insert_rows, large_cache, storable_json, storable_time
-from leaderboard.consumer import EVENT_FIELDS
+from config.redis.connections import get_redis
+from leaderboard import keys
+from leaderboard.boards import moderation
+from leaderboard.closing.archive import FIELDS as STANDING_FIELDS
+from leaderboard.closing.seasons import season_name
 from leaderboard.engine import RedisLeaderboard
 from leaderboard.engine.windows import periods_since
+from leaderboard.log.consumer import EVENT_FIELDS
+from leaderboard.log.records import PLAYER_FIELDS
+from leaderboard.log.replay import Ranking, Replay, standings
 from leaderboard.models import Board, FinalStanding, Player, ScoreEvent, Season
-from leaderboard.records import PLAYER_FIELDS
-from leaderboard.replay import Ranking, Replay, standings
+from leaderboard.models.bulk import insert_rows, large_cache, storable_json, storable_time
+from leaderboard.models.schedule import cron_line, last_boundary
 from leaderboard.sample.catalogue import SampleBoard
 from leaderboard.sample.people import DETAILS, Person
 from leaderboard.sample.places import share_places
 from leaderboard.sample.ranks import Ranks
-from leaderboard.schedule import cron_line, last_boundary
-from leaderboard.selectors.history import forget_season_list
-from leaderboard.services import moderation
-from leaderboard.services.seasons import season_name
+from leaderboard.seasons import pointer
+from leaderboard.seasons.history import forget_season_list
 
 # Past seasons and all boards but the first hold this many at most.
 MOST_OTHERS = 1000

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from config.charts import Point, grid_chart, line_chart
+from config.web.charts import Point, grid_chart, line_chart
 from sessions_app import presence, visits
 from sessions_app.ops import Fact, Plot, Section
 

@@ -13,8 +13,8 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from redis.exceptions import ResponseError
 
-from config import functions
-from config.redis import get_redis
+from config.redis import functions
+from config.redis.connections import get_redis
 from sessions_app.ops import BOARDS, Fact, Section, Table
 
 INFO_PARTS = ("server", "memory", "clients", "stats", "persistence", "replication")

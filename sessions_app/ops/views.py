@@ -19,9 +19,9 @@ from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from config import measures
-from config.views import error_response
-from ratelimit import whose
+from config.web import measures
+from config.web.errors import error_response
+from ratelimit import callers
 from sessions_app import ops
 
 FORWARDED = ("X-Forwarded-For", "Forwarded")
@@ -77,6 +77,6 @@ def _is_this_machine(request: HttpRequest) -> bool:
     if not settings.TRUSTED_PROXIES and any(name in request.headers for name in FORWARDED):
         return False
     try:
-        return ip_address(whose.client_ip(request)).is_loopback
+        return ip_address(callers.client_ip(request)).is_loopback
     except ValueError:
         return False

@@ -15,8 +15,11 @@ def main() -> None:
     from django.contrib.auth import get_user_model
     from django.core.management import call_command
 
+    from leaderboard.access.audit import Actor
+    from leaderboard.boards.changing import create_board
+    from leaderboard.boards.scores import submit_scores
+    from leaderboard.closing.seasons import close_season
     from leaderboard.models import Player
-    from leaderboard.services import Actor, close_season, create_board, submit_scores
     from sessions_app.models import Flag
 
     actor = Actor("tests")

@@ -72,7 +72,7 @@ class Server:
     def start(self) -> None:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "config.web"],
+                [sys.executable, "-m", "config.web.server"],
                 cwd=ROOT,
                 env=self.environment,
                 stdout=log,

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from config import redis
+from config.redis import connections
 from config.settings import *  # noqa: F403
 from config.settings import STORAGES
 
@@ -17,4 +17,4 @@ STORAGES = STORAGES | {
 WHITENOISE_USE_FINDERS = True
 STATIC_ROOT = VAR_DIR / "no-static-in-tests"
 # A pause of a busy machine must not look like an outage to the limits: sign-in would be refused.
-redis.ANSWER_TIMEOUT["limits"] = 5.0
+connections.ANSWER_TIMEOUT["limits"] = 5.0

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from leaderboard import keys, notices
+from leaderboard import keys
+from leaderboard.notices import delivery
 from tests.browser.conftest import Person, Server
 
 People = Callable[..., Person]
@@ -119,10 +120,10 @@ def test_a_notice_shows_on_any_open_page(person: People, server: Server, path: s
         bell = page.locator("[data-notices]")
         before = int(bell.text_content() or 0)
         page.evaluate("window.same = true")
-        player = notices._digest("p30")
+        player = delivery._digest("p30")
         told = [keys.notices(player), keys.notice_told(player, "x")]
         text = '{"kind":"overtaken","board":"arena","name":"Arena","by":"Bob","rank":2}'
-        notices._add(redis, told, [0, 60, 200, text, "p30", keys.notices_live()])
+        delivery._add(redis, told, [0, 60, 200, text, "p30", keys.notices_live()])
     page.wait_for_function(
         "count => document.querySelector('[data-notices]').textContent === String(count)",
         arg=before + 1,

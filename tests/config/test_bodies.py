@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from config.access import AccessLog, BodyLimit
-from config.bodies import SMALL, BodyTooLargeError, ClientGoneError, NoRoomError, Room
+from config.web.access_log import AccessLog, BodyLimit
+from config.web.bodies import SMALL, BodyTooLargeError, ClientGoneError, NoRoomError, Room
 from tests.asgi import ask
 
 

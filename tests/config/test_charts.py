@@ -2,7 +2,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from config.charts import Bar, Point, bar_chart, compact_number, grid_chart, line_chart, nice_ticks
+from config.web.charts import (
+    Bar,
+    Point,
+    bar_chart,
+    compact_number,
+    grid_chart,
+    line_chart,
+    nice_ticks,
+)
 
 TEXTS = {"title": "Visitors", "description": "From 1 to 3 in a week."}
 

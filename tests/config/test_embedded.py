@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from config import embedded
+from config.redis import embedded
 from tests.servers import wait_for
 
 ROOT = Path(__file__).resolve().parent.parent.parent

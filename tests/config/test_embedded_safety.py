@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from config import embedded
 from config.errors import ConfigurationError
-from config.peers import Process, peer_at
+from config.redis import embedded
+from config.redis.peers import Process, peer_at
 from tests.config.test_embedded import USER, User, client, is_gone, pid
 from tests.servers import wait_for
 

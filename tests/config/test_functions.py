@@ -11,8 +11,8 @@ import pytest
 import redis
 from redis.exceptions import ResponseError
 
-from config import functions
-from config.functions import Library, is_unknown
+from config.redis import functions
+from config.redis.functions import Library, is_unknown
 from leaderboard.engine.functions import LIBRARY as LEADERBOARD
 from ratelimit.functions import LIBRARY as RATELIMIT
 from sessions_app.functions import LIBRARY as SESSIONS

@@ -8,9 +8,9 @@ import pytest
 from django.http import FileResponse, HttpResponse, StreamingHttpResponse
 from django.urls import path
 
-from config import sending
-from config.handler import CLIENT, DOWNLOADS, PER_CLIENT, THREADS, ThreadedASGIHandler
-from config.streams import streamed
+from config.web import sending
+from config.web.handler import CLIENT, DOWNLOADS, PER_CLIENT, THREADS, ThreadedASGIHandler
+from config.web.streams import streamed
 from tests.asgi import ask
 
 JSON = [(b"accept", b"application/json")]  # errors need none of the product's pages then
@@ -281,7 +281,7 @@ async def test_downloads_have_few_places_of_their_own(handler):
 
 
 async def test_large_forms_are_refused(handler, settings):
-    settings.MIDDLEWARE = ["config.middleware.ErrorPageMiddleware"]
+    settings.MIDDLEWARE = ["config.web.middleware.ErrorPageMiddleware"]
     handler = ThreadedASGIHandler()
     body = [b"x" * 1_000_000] * 3
     assert (await ask(handler, "/echo", method="POST", body=body, headers=JSON)).status == 413

@@ -4,13 +4,13 @@ from concurrent.futures import ThreadPoolExecutor
 import argon2
 from django.contrib.auth.hashers import Argon2PasswordHasher, check_password, identify_hasher
 
-from config import hashers
-from config.hashers import AT_ONCE, BoundedArgon2PasswordHasher
 from config.settings import PASSWORD_HASHERS
+from sessions_app import hashers
+from sessions_app.hashers import AT_ONCE, BoundedArgon2PasswordHasher
 
 
 def test_new_passwords_use_owasps_second_choice():
-    assert PASSWORD_HASHERS[0] == "config.hashers.BoundedArgon2PasswordHasher"
+    assert PASSWORD_HASHERS[0] == "sessions_app.hashers.BoundedArgon2PasswordHasher"
     encoded = BoundedArgon2PasswordHasher().encode("correct horse", "somesalt12")
     assert "$m=19456,t=2,p=1$" in encoded
 

@@ -6,9 +6,9 @@ import json
 import pytest
 from asgiref.sync import async_to_sync
 
-from config import health
-from config.health import Health
-from config.redis import close_async_redis
+from config.redis.connections import close_async_redis
+from config.web import health
+from config.web.health import Health
 from tests.asgi import ask
 from tests.leaderboard.api.support import connection_kept
 

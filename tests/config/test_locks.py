@@ -3,7 +3,7 @@ import threading
 import pytest
 
 from config import keys
-from config.locks import LockTakenError, hold
+from config.redis.locks import LockTakenError, hold
 from tests.servers import wait_for
 
 

@@ -7,8 +7,8 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 
-from config.paging import Pages
-from config.views import error_response
+from config.web.errors import error_response
+from config.web.paging import Pages
 
 STATUSES = [400, 403, 404, 405, 413, 429, 500, 503]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from config import embedded
 from config.logs import LineFormatter
+from config.redis import embedded
 from tests.servers import wait_for
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -6,7 +6,7 @@ from django.core.cache import cache, caches
 from redis.backoff import NoBackoff
 
 from config.errors import ConfigurationError
-from config.redis import (
+from config.redis.connections import (
     Address,
     CautiousRetry,
     address_url,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from redis.exceptions import NoPermissionError
 
-from config import functions, locks, versions
+from config.redis import functions, locks, versions
 from leaderboard import RedisLeaderboard
 from ratelimit.limiter import Limiter
 from ratelimit.sentence import parse

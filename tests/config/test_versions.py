@@ -2,10 +2,11 @@
 
 import pytest
 
-from config import functions, keys, versions
-from config.functions import Library
+from config import keys
+from config.redis import functions, versions
+from config.redis.functions import Library
 from leaderboard.engine.functions import LIBRARY
-from leaderboard.worker import Worker
+from leaderboard.worker.duties import Worker
 
 DAY = 86_400
 
@@ -91,7 +92,7 @@ def test_a_process_notes_its_libraries_once_a_minute(client, monkeypatch):
 
 @pytest.mark.django_db
 def test_the_worker_sweeps_them(client, older, monkeypatch):
-    monkeypatch.setattr("leaderboard.worker.SWEEP", 0.0)
+    monkeypatch.setattr("leaderboard.worker.duties.SWEEP", 0.0)
     use(client, older.name, DAY + 5)
     Worker().sweep()
     assert not has(client, older)

@@ -185,7 +185,7 @@ async def hears(reader, sequence):
 def memory(site):
     """Kibibytes that the web processes hold."""
     total = 0
-    for pid in site.pids("config.web"):
+    for pid in site.pids("config.web.server"):
         with Path(f"/proc/{pid}/status").open() as status:
             total += sum(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
     return total

@@ -9,12 +9,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from leaderboard import clock, notices, rebuild
+from leaderboard.log import rebuild
 from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
-from leaderboard.pointer import OPEN, Pointer, microseconds
+from leaderboard.notices import delivery
+from leaderboard.seasons.pointer import OPEN, Pointer, microseconds
+from leaderboard.worker import clock
 
 # The package has a function of the same name.
-history = importlib.import_module("leaderboard.selectors.history")
+history = importlib.import_module("leaderboard.seasons.history")
 
 pytestmark = [pytest.mark.faults, pytest.mark.django_db, pytest.mark.timeout(300)]
 
@@ -122,7 +124,7 @@ def test_every_history_query_uses_an_index(board):
         "a player's history": lambda: history.history(board, "player-17"),
         "a player's history in a season": lambda: history.history(board, "player-17", season=7),
         "who is not named": lambda: history.masked_players(season),
-        "who is told of a season's end": lambda: notices.season_ended(season),
+        "who is told of a season's end": lambda: delivery.season_ended(season),
         "scores that are kept no longer": lambda: clock.forget_old_events(board),
         "a rebuild": build.replay,
         "what came during a rebuild": build.replay,

@@ -37,7 +37,7 @@ def test_a_web_process_is_killed(redis, report):
         with site.clients() as clients:
             wait_for(clients.acknowledges(40), timeout=60)
             # Granian's children; its parent starts another.
-            family = site.pids("config.web")
+            family = site.pids("config.web.server")
             kill(max(family))
             carry_on(site, clients)
         picture = site.settled()
@@ -50,7 +50,7 @@ def test_a_web_process_stands_still(redis, report):
     with Site(REDIS_URL=redis.url) as site:
         with site.clients() as clients:
             wait_for(clients.acknowledges(40), timeout=60)
-            stopped = max(site.pids("config.web"))
+            stopped = max(site.pids("config.web.server"))
             os.kill(stopped, signal.SIGSTOP)
             time.sleep(3)
             os.kill(stopped, signal.SIGCONT)

@@ -4,20 +4,21 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from config.redis import get_redis
-from leaderboard import keys, services
-from leaderboard.pointer import microseconds
-from leaderboard.services import scores
+from config.redis.connections import get_redis
+from leaderboard import keys
+from leaderboard.access.audit import Actor
+from leaderboard.boards import changing, scores
+from leaderboard.seasons.pointer import microseconds
 
-ACTOR = services.Actor("tester")
+ACTOR = Actor("tester")
 
 
 def open_board(slug="cup", **values):
-    return services.create_board(actor=ACTOR, **{"slug": slug, "name": slug.title()} | values)
+    return changing.create_board(actor=ACTOR, **{"slug": slug, "name": slug.title()} | values)
 
 
 def submit(board, player_id, score, **values):
-    return services.submit_score(board=board, player_id=player_id, score=score, **values)
+    return scores.submit_score(board=board, player_id=player_id, score=score, **values)
 
 
 def end_time(board, ago=timedelta(0)):

@@ -22,13 +22,17 @@ from django.core.management import call_command
 from django.db import connection, connections
 from django.test import Client, override_settings
 
-from config.redis import ConnectionFactory, get_redis
-from leaderboard import archive, clock, consumer, keys, pointer, rebuild, services
-from leaderboard.build import Build
+from config.redis.connections import ConnectionFactory, get_redis
+from leaderboard import keys
+from leaderboard.boards import changing, scores
+from leaderboard.closing import archive, seasons
 from leaderboard.engine import RedisLeaderboard
 from leaderboard.engine import seasons as engine_seasons
+from leaderboard.log import consumer, rebuild
+from leaderboard.log.build import Build
 from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
-from leaderboard.services import boards, seasons
+from leaderboard.seasons import pointer
+from leaderboard.worker import clock
 from tests.leaderboard.boards import ACTOR, open_board
 
 DEAD = 9
@@ -103,8 +107,8 @@ CHANGE_POINTS = {
     "all fresh keys filled": lambda: die_after(Build, "load_all"),
     "caught up": lambda: die_after(Build, "catch_up"),
     "live keys dropped": lambda: die_after(Build, "drop_live"),
-    "rules saved": lambda: die_before(boards, "wait_until_known"),
-    "every process knows them": lambda: die_after(boards, "wait_until_known"),
+    "rules saved": lambda: die_before(changing, "wait_until_known"),
+    "every process knows them": lambda: die_after(changing, "wait_until_known"),
     "before the swap": lambda: die_before(Build, "swap"),
     "swapped": lambda: die_after(Build, "swap"),
     "before the new calendar": lambda: die_before(seasons, "reschedule"),
@@ -129,7 +133,7 @@ class Writer:
             while not stop:
                 number += 1
                 player_id = f"{slug}-{number}"
-                result = services.submit_score(board=board, player_id=player_id, score=number)
+                result = scores.submit_score(board=board, player_id=player_id, score=number)
                 ledger.write(f"{result.season} {player_id}\n")
                 if number % 20 == 0:
                     ledger.flush()
@@ -158,7 +162,7 @@ def close_point(number, arm):
 
     def close():
         arm()
-        services.close_season(board=Board.objects.get(slug=slug), actor=ACTOR)
+        seasons.close_season(board=Board.objects.get(slug=slug), actor=ACTOR)
 
     died = finish(fork(close))
     writer.wait_for(len(writer.lines()) + 40)
@@ -230,7 +234,7 @@ def store_point(number, arm):
 def change(slug):
     """Another layout, other windows and another calendar at once."""
     changes = {"ties": "member", "windows": ["day", "week"], "schedule": "monthly"}
-    services.change_board(board=Board.objects.get(slug=slug), changes=changes, actor=ACTOR)
+    changing.change_board(board=Board.objects.get(slug=slug), changes=changes, actor=ACTOR)
 
 
 def tick(slug):
@@ -256,9 +260,9 @@ def change_point(number, arm, *, recover, at_rest=False):
     def prepare():
         board = open_board(slug, windows=["day", "all"])
         for player_id, score in players.items():
-            services.submit_score(board=board, player_id=player_id, score=score)
+            scores.submit_score(board=board, player_id=player_id, score=score)
         if at_rest:
-            services.close_season(board=board, actor=ACTOR)
+            seasons.close_season(board=board, actor=ACTOR)
 
     def die():
         arm()
@@ -280,7 +284,7 @@ def change_point(number, arm, *, recover, at_rest=False):
     views = [engine.window(name) for name in board.windows] + ([] if at_rest else [engine])
     rules = (board.ties, board.windows, board.schedule)
     new, old = ("member", ["day", "week"], "monthly"), ("earliest", ["day", "all"], "manual")
-    report = services.rebuild_board(board=board, actor=ACTOR, check=True)
+    report = changing.rebuild_board(board=board, actor=ACTOR, check=True)
     by_calendar = recover is not tick or at_rest or bool(found.at.closes) == saved
     all_time = get_redis().exists(keys.window_entries(board.key, "all", "all"))
     return {
@@ -298,7 +302,7 @@ def change_point(number, arm, *, recover, at_rest=False):
         "nothing left": not list(get_redis().scan_iter(f"{board.key}*:rebuilt*"))
         and bool(all_time) == (not saved),
         "scores are accepted": at_rest
-        or services.submit_score(board=board, player_id="late", score=99.0).rank == 1,
+        or scores.submit_score(board=board, player_id="late", score=99.0).rank == 1,
     }
 
 
@@ -319,7 +323,7 @@ def main(what):
     consumer.BATCH = 25
     engine_seasons.DROPPED_PER_CALL = 20
     call_command("migrate", verbosity=0)
-    boards.RULES_KNOWN_AFTER = 0.0
+    changing.RULES_KNOWN_AFTER = 0.0
     # Pages without the files that `collectstatic` makes.
     static = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     override_settings(STORAGES=settings.STORAGES | {"staticfiles": static}).enable()

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import AnonymousUser, Permission, User
 
-from leaderboard import access, selectors
+from leaderboard.access import listing, rights
 from leaderboard.models import Board, Player
 
 pytestmark = pytest.mark.django_db
@@ -24,25 +24,25 @@ def person(name, *permissions, staff=False):
 
 
 def listed(user):
-    return {board.slug for board in selectors.visible_boards(user)}
+    return {board.slug for board in listing.visible_boards(user)}
 
 
 def test_a_visitor_is_shown_public_boards_and_may_open_unlisted_ones(boards):
     visitor = AnonymousUser()
     assert listed(visitor) == {"public"}
-    assert selectors.get_board("unlisted", visitor) == boards["unlisted"]
+    assert listing.get_board("unlisted", visitor) == boards["unlisted"]
     with pytest.raises(Board.DoesNotExist):
-        selectors.get_board("private", visitor)
+        listing.get_board("private", visitor)
 
 
 def test_a_private_board_is_for_its_members(boards):
     member, other = person("member"), person("other")
     boards["private"].members.add(member)
     assert listed(member) == {"public", "private"}
-    assert selectors.get_board("private", member) == boards["private"]
+    assert listing.get_board("private", member) == boards["private"]
     assert listed(other) == {"public"}
     with pytest.raises(Board.DoesNotExist):
-        selectors.get_board("private", other)
+        listing.get_board("private", other)
 
 
 def test_staff_see_all_boards_only_with_the_permission(boards):
@@ -54,25 +54,25 @@ def test_staff_see_all_boards_only_with_the_permission(boards):
 def test_players_submit_for_themselves_where_the_board_allows_it(boards):
     board, player = boards["public"], person("ada")
     Player.objects.create(id="ada-1", account=player)
-    assert not access.may_submit(player, board, "ada-1")
+    assert not rights.may_submit(player, board, "ada-1")
     board.submitters = "players"
-    assert access.may_submit(player, board, "ada-1")
-    assert not access.may_submit(player, board, "bob-1")
-    assert not access.may_submit(AnonymousUser(), board, "ada-1")
-    assert not access.may_submit(person("no-player"), board, "ada-1")
+    assert rights.may_submit(player, board, "ada-1")
+    assert not rights.may_submit(player, board, "bob-1")
+    assert not rights.may_submit(AnonymousUser(), board, "ada-1")
+    assert not rights.may_submit(person("no-player"), board, "ada-1")
 
 
 def test_anyone_submits_for_anyone_on_a_demo_board_they_may_see(boards):
     for board in boards.values():
         board.submitters = "demo"
-    assert access.may_submit(AnonymousUser(), boards["public"], "ada")
-    assert access.may_use_console(AnonymousUser(), boards["unlisted"])
-    assert not access.may_submit(AnonymousUser(), boards["private"], "ada")
-    assert not access.may_use_console(AnonymousUser(), boards["private"])
+    assert rights.may_submit(AnonymousUser(), boards["public"], "ada")
+    assert rights.may_use_console(AnonymousUser(), boards["unlisted"])
+    assert not rights.may_submit(AnonymousUser(), boards["private"], "ada")
+    assert not rights.may_use_console(AnonymousUser(), boards["private"])
 
 
 def test_moderators_submit_everywhere(boards):
     moderator = person("mod", "moderate_board", staff=True)
-    assert access.may_submit(moderator, boards["private"], "ada")
-    assert access.may_use_console(moderator, boards["public"])
-    assert not access.may_use_console(person("clerk", "view_board", staff=True), boards["public"])
+    assert rights.may_submit(moderator, boards["private"], "ada")
+    assert rights.may_use_console(moderator, boards["public"])
+    assert not rights.may_use_console(person("clerk", "view_board", staff=True), boards["public"])

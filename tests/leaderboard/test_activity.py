@@ -3,19 +3,16 @@
 import pytest
 from django.contrib.auth.models import Permission, User
 
-from leaderboard import activity, keys
-from leaderboard.consumer import Consumer
+from leaderboard import keys
+from leaderboard.boards.changing import delete_board
+from leaderboard.boards.moderation import ban_player, hide_player
+from leaderboard.boards.profiles import delete_player, update_profile
+from leaderboard.boards.scores import submit_scores
+from leaderboard.closing.seasons import close_season
 from leaderboard.engine import Submission
+from leaderboard.log.consumer import Consumer
 from leaderboard.models import Player
-from leaderboard.services import (
-    ban_player,
-    close_season,
-    delete_board,
-    delete_player,
-    hide_player,
-    submit_scores,
-    update_profile,
-)
+from leaderboard.notices import activity
 from tests.leaderboard.boards import ACTOR, open_board, submit
 
 pytestmark = pytest.mark.django_db

@@ -8,9 +8,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from leaderboard import clock, pointer, rebuild, selectors, services
+from leaderboard.boards import changing, marks, moderation
+from leaderboard.closing import seasons
+from leaderboard.errors import PlayerBannedError
+from leaderboard.log import rebuild
 from leaderboard.models import AuditEntry, Board, Player, Restriction, Season
-from leaderboard.services import boards, marks
+from leaderboard.seasons import history, pointer
+from leaderboard.worker import clock
 from tests.leaderboard.boards import ACTOR, forget_seasons, ids, open_board, submit
 
 # What happens after the commit is half of it, so commits are real here.
@@ -32,7 +36,7 @@ ACTIONS = {
 def _new_process(monkeypatch):
     forget_seasons()
     marks._seen.clear()
-    monkeypatch.setattr(boards, "RULES_KNOWN_AFTER", 0.0)
+    monkeypatch.setattr(changing, "RULES_KNOWN_AFTER", 0.0)
 
 
 @pytest.fixture
@@ -210,7 +214,7 @@ def test_each_deed_has_a_reason_and_an_entry_in_the_log(board, admin_of_all):
     assert "Looking into it" in page
     moderate(admin_of_all, board, "bob", action="lift", reason="Fine")
     assert ids(board.engine().get_top(9)) == ["bob"]
-    with pytest.raises(services.PlayerBannedError):
+    with pytest.raises(PlayerBannedError):
         submit(board, "ada", 1)
     log = AuditEntry.objects.exclude(action__in=["season.open", "board.create", "account.rights"])
     assert [(entry.action, entry.reason) for entry in log.order_by("pk")] == [
@@ -241,7 +245,7 @@ def test_a_season_is_closed_here_and_archived_by_the_worker(board, admin_of_all)
     assert said in shown.content.decode()
     assert Season.objects.get().state == "closing"
     assert clock.archive_waiting() == 1
-    assert services.closing_sentence(Season.objects.get()) == said
+    assert seasons.closing_sentence(Season.objects.get()) == said
     page = admin_of_all.get(address("season", board), follow=True).content.decode()
     assert "Open a season" in page
     admin_of_all.post(address("open_season", board), {"name": "Finals"})
@@ -266,7 +270,7 @@ def test_a_page_left_open_does_not_do_the_opposite(board, admin_of_all):
 
 def test_times_of_a_season_are_in_the_boards_zone(admin_of_all):
     board = open_board(time_zone="Asia/Kathmandu")
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     page = admin_of_all.get(address("open_season", board)).content.decode()
     assert "Time in Asia/Kathmandu." in page
     assert 'data-admin-utc-offset="20700"' in page
@@ -277,7 +281,7 @@ def test_times_of_a_season_are_in_the_boards_zone(admin_of_all):
 
 def test_the_next_season_is_planned_while_one_runs(admin_of_all):
     board = open_board()
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     values = {"closes_0": "2030-01-31", "closes_1": "18:00"}
     admin_of_all.post(address("open_season", board), values)
     page = admin_of_all.get(address("close_season", board)).content.decode()
@@ -339,32 +343,32 @@ def test_a_restriction_that_is_over_before_it_begins_is_told_in_the_form(board, 
 
 def test_a_deleted_player_is_off_every_board_and_may_come_back(board, admin_of_all):
     rebuild.drain(board, 5)
-    services.ban_player(player_id="ada", reason="x", actor=ACTOR)
+    moderation.ban_player(player_id="ada", reason="x", actor=ACTOR)
     url = reverse("admin:leaderboard_player_delete", args=["ada"])
     admin_of_all.post(url, {"post": "yes"})
     rebuild.drain(board, 5)
     assert not Player.objects.filter(pk="ada").exists()
     assert ids(board.engine().get_top(9)) == ["bob", "c/y"]
-    assert services.rebuild_board(board=board, actor=ACTOR, check=True).count == 0
+    assert changing.rebuild_board(board=board, actor=ACTOR, check=True).count == 0
     assert AuditEntry.objects.get(action="player.delete").player_id == "ada"
     assert submit(board, "ada", 5).rank == 3
 
 
 def test_a_season_is_deleted_without_a_list_of_all_who_played(board, admin_of_all):
-    season = services.close_season(board=board, actor=ACTOR)
-    assert [one["number"] for one in selectors.season_list(board)] == [1]
+    season = seasons.close_season(board=board, actor=ACTOR)
+    assert [one["number"] for one in history.season_list(board)] == [1]
     url = reverse("admin:leaderboard_season_delete", args=[season.pk])
     page = admin_of_all.get(url).content.decode()
     assert "Final standings: 3" in page
     assert "#1 Ada" not in page
     admin_of_all.post(url, {"post": "yes"})
     assert not Season.objects.exists()
-    assert selectors.season_list(board) == []
+    assert history.season_list(board) == []
 
 
 def test_a_refused_change_is_not_said_to_be_made(board, admin_of_all):
-    services.close_season(board=board, actor=ACTOR)
-    services.open_season(board=board, actor=ACTOR, opens=timezone.now() + timedelta(days=1))
+    seasons.close_season(board=board, actor=ACTOR)
+    seasons.open_season(board=board, actor=ACTOR, opens=timezone.now() + timedelta(days=1))
     values = form_values(board, schedule="daily") | {"_confirmed": "1"}
     answer = admin_of_all.post(address("change", board), values, follow=True)
     assert [str(message)[:25] for message in answer.context["messages"]] == [
@@ -387,7 +391,7 @@ def test_the_audit_log_is_read_only(board, admin_of_all):
     assert admin_of_all.get(url).status_code == 200
     assert admin_of_all.post(url, {"action": "nothing"}).status_code == 403
     assert admin_of_all.get(reverse("admin:leaderboard_auditentry_add")).status_code == 403
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     for name in ("season", "restriction", "player", "auditentry"):
         assert admin_of_all.get(reverse(f"admin:leaderboard_{name}_changelist")).status_code == 200
 

@@ -6,9 +6,9 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.urls import reverse
 
-from leaderboard import services
+from leaderboard.boards import marks
+from leaderboard.closing import seasons
 from leaderboard.models import Player, Restriction, Season
-from leaderboard.services import marks
 from tests.leaderboard.boards import ACTOR, forget_seasons, ids, open_board, submit
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,7 +25,7 @@ def board():
     board = open_board()
     for player, score in [("ada", 30), ("bob", 20)]:
         submit(board, player, score)
-    services.close_season(board=board, actor=ACTOR, open_next=True)
+    seasons.close_season(board=board, actor=ACTOR, open_next=True)
     submit(board, "ada", 30)
     Player.objects.create(pk="ada", display_name="Ada")
     return board

@@ -8,10 +8,14 @@ import pytest
 from django.core.cache import cache
 from django.core.management import call_command
 
-from config.redis import get_redis
-from leaderboard import clock, exchange, keys, pointer, rebuild
+from config.redis.connections import get_redis
+from leaderboard import keys
+from leaderboard.files import standings
+from leaderboard.log import rebuild
 from leaderboard.management.commands import import_scores
 from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
+from leaderboard.seasons import pointer
+from leaderboard.worker import clock
 from sessions_app import presence
 from tests.leaderboard.boards import forget_seasons, ids, open_board, submit
 from tests.leaderboard.commands import refused, run
@@ -181,7 +185,7 @@ def test_a_harmless_name_is_not_quoted(name):
     assert row["name"] == name
 
 
-@pytest.mark.parametrize("form", exchange.FORMATS)
+@pytest.mark.parametrize("form", standings.FORMATS)
 def test_what_was_exported_can_be_imported(board, tmp_path, form):
     path = tmp_path / f"cup.{form}"
     run("export", "cup", "--format", form, "--output", str(path))

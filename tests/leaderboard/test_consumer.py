@@ -6,10 +6,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import OperationalError
 
-from config.redis import get_redis
-from leaderboard import consumer, keys, notices, services
-from leaderboard.consumer import Consumer
+from config.redis.connections import get_redis
+from leaderboard import keys
+from leaderboard.boards import moderation
+from leaderboard.closing import seasons
+from leaderboard.log import consumer
+from leaderboard.log.consumer import Consumer
 from leaderboard.models import Player, ScoreEvent
+from leaderboard.notices import delivery
 from tests.leaderboard.boards import ACTOR, forget_seasons, open_board, submit
 
 pytestmark = pytest.mark.django_db
@@ -54,9 +58,9 @@ def test_an_event_has_all_that_is_needed(board):
 @pytest.mark.django_db(transaction=True)
 def test_removing_and_hiding_are_in_the_log_too(board):
     submit(board, "ada", 10)
-    services.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
-    services.unhide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
-    services.remove_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    moderation.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    moderation.unhide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    moderation.remove_player(board=board, player_id="ada", reason="x", actor=ACTOR)
     store_all()
     assert [e.op for e in ScoreEvent.objects.order_by("sequence")] == [
         "score",
@@ -180,16 +184,16 @@ def test_a_signed_in_player_is_told_who_overtook_them(board):
     submit(board, "ada", 10)
     submit(board, "bob", 5, details={"name": "Bob"})
     store_all()
-    assert notices.latest("ada") == []
+    assert delivery.latest("ada") == []
     submit(board, "bob", 20)
     store_all()
-    (notice,) = notices.latest("ada")
+    (notice,) = delivery.latest("ada")
     assert notice.data["by"] == "Bob"
     assert notice.text == "Bob overtook you on Cup. You are now number 2."
-    assert notices.unread_count("ada") == 1
-    notices.mark_read("ada", notice.id)
-    assert notices.unread_count("ada") == 0
-    assert notices.latest("bob") == []
+    assert delivery.unread_count("ada") == 1
+    delivery.mark_read("ada", notice.id)
+    assert delivery.unread_count("ada") == 0
+    assert delivery.latest("bob") == []
 
 
 def test_whoever_stood_below_already_is_not_told(board):
@@ -197,10 +201,10 @@ def test_whoever_stood_below_already_is_not_told(board):
         account(player)
         submit(board, player, score)
     store_all()
-    before = {player: len(notices.latest(player)) for player in ("ada", "bob", "cy")}
+    before = {player: len(delivery.latest(player)) for player in ("ada", "bob", "cy")}
     submit(board, "bob", 5)  # 25, still second
     store_all()
-    assert before == {player: len(notices.latest(player)) for player in ("ada", "bob", "cy")}
+    assert before == {player: len(delivery.latest(player)) for player in ("ada", "bob", "cy")}
 
 
 def test_being_overtaken_many_times_a_minute_is_one_notice(board):
@@ -210,18 +214,18 @@ def test_being_overtaken_many_times_a_minute_is_one_notice(board):
     for number in range(4):
         submit(board, f"p{number}", 20 + number)
         store_all()
-    assert len(notices.latest("ada")) == 1
+    assert len(delivery.latest("ada")) == 1
 
 
 def test_the_end_of_a_season_is_told_once_to_each_who_took_part(board):
     account("ada")
     account("away")
     submit(board, "ada", 10)
-    season = services.close_season(board=board, actor=ACTOR)
-    notices.season_ended(season)
-    (notice,) = notices.latest("ada")
+    season = seasons.close_season(board=board, actor=ACTOR)
+    delivery.season_ended(season)
+    (notice,) = delivery.latest("ada")
     assert notice.text == "Season 1 of Cup has ended. You came in at number 1."
-    assert notices.latest("away") == []
+    assert delivery.latest("away") == []
 
 
 def test_notices_are_heard_by_open_pages(board):
@@ -229,7 +233,7 @@ def test_notices_are_heard_by_open_pages(board):
     subscription = get_redis().pubsub(ignore_subscribe_messages=True)
     subscription.subscribe(keys.notices_live())
     subscription.get_message(timeout=1)
-    notices.overtaken(board, "ada", by="Bob", rank=2)
+    delivery.overtaken(board, "ada", by="Bob", rank=2)
     message = subscription.get_message(timeout=5)
     assert b'"player":"ada"' in message["data"]
     subscription.close()

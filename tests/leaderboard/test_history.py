@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.core.cache import cache
 
-from leaderboard import selectors
 from leaderboard.models import Board, FinalStanding, Season
-from leaderboard.selectors.history import forget_season_list
+from leaderboard.seasons import history
+from leaderboard.seasons.history import forget_season_list
 
 pytestmark = pytest.mark.django_db
 
@@ -45,16 +45,16 @@ def test_seasons_are_listed_newest_first_with_their_podium(board):
     close(board, 1, ["Ada", "Bob", "Cy", "Di"])
     close(board, 2, [])
     Season.objects.create(board=board, number=3, name="Now", opens=BEGIN)
-    seasons = selectors.season_list(board)
+    seasons = history.season_list(board)
     assert [season["number"] for season in seasons] == [2, 1]
     assert [row["name"] for row in seasons[1]["podium"]] == ["Ada", "Bob", "Cy"]
     assert seasons[1]["closed_at"] == BEGIN + timedelta(days=2)
-    assert [c["champion"]["name"] for c in selectors.champions(board)] == ["Ada"]
+    assert [c["champion"]["name"] for c in history.champions(board)] == ["Ada"]
 
 
 def test_who_read_the_list_before_it_changed_does_not_bring_the_old_one_back(board, monkeypatch):
     close(board, 1, ["ada"])
-    history = sys.modules["leaderboard.selectors.history"]  # not the function of that name
+    history = sys.modules["leaderboard.seasons.history"]  # not the function of that name
     real = history._load_seasons
 
     def overtaken(board):
@@ -64,18 +64,18 @@ def test_who_read_the_list_before_it_changed_does_not_bring_the_old_one_back(boa
         return old
 
     monkeypatch.setattr(history, "_load_seasons", overtaken)
-    assert [season["number"] for season in selectors.season_list(board)] == [1]
+    assert [season["number"] for season in history.season_list(board)] == [1]
     monkeypatch.undo()
-    assert [season["number"] for season in selectors.season_list(board)] == [2, 1]
+    assert [season["number"] for season in history.season_list(board)] == [2, 1]
 
 
 def test_a_second_reader_asks_sql_for_nothing_but_the_season(board, django_assert_num_queries):
     close(board, 1, ["Ada"])
-    selectors.season_list(board)
-    selectors.season_page(board, 1)
+    history.season_list(board)
+    history.season_page(board, 1)
     with django_assert_num_queries(1):
-        selectors.season_list(board)
-        selectors.season_page(board, 1)
+        history.season_list(board)
+        history.season_page(board, 1)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_second_reader_asks_sql_for_nothing_but_the_season(board, django_asser
 )
 def test_pages_are_cut_by_position_and_stay_in_range(board, asked, given, first):
     close(board, 1, [f"n{n}" for n in range(120)])
-    page = selectors.season_page(board, 1, page=asked)
+    page = history.season_page(board, 1, page=asked)
     assert (page.page, page.pages, page.total) == (given, 3, 120)
     assert page.rows[0]["position"] == first
     assert page.podium[0]["position"] == 1
@@ -91,23 +91,23 @@ def test_pages_are_cut_by_position_and_stay_in_range(board, asked, given, first)
 
 def test_a_search_finds_names_and_whole_ids(board):
     close(board, 1, ["Ada", "Adam", "Bob"])
-    assert [r["name"] for r in selectors.season_page(board, 1, search="ada").rows] == [
+    assert [r["name"] for r in history.season_page(board, 1, search="ada").rows] == [
         "Ada",
         "Adam",
     ]
-    assert [r["name"] for r in selectors.season_page(board, 1, search="pBob").rows] == ["Bob"]
-    assert selectors.season_page(board, 1, search="x" * 10_000).total == 0
+    assert [r["name"] for r in history.season_page(board, 1, search="pBob").rows] == ["Bob"]
+    assert history.season_page(board, 1, search="x" * 10_000).total == 0
 
 
 def test_a_running_season_has_no_page_of_final_standings(board):
     Season.objects.create(board=board, number=1, name="Now", opens=BEGIN)
     with pytest.raises(Season.DoesNotExist):
-        selectors.season_page(board, 1)
+        history.season_page(board, 1)
 
 
 def test_a_players_seasons_leave_out_boards_that_are_not_public(board):
     close(board, 1, ["Ada"])
     hidden = Board.objects.create(slug="hidden", name="Hidden", visibility="private")
     close(hidden, 1, ["Ada"])
-    assert [s.season.board for s in selectors.player_seasons("pAda")] == [board]
-    assert [s.season.board for s in selectors.player_seasons("pAda", hidden)] == [hidden]
+    assert [s.season.board for s in history.player_seasons("pAda")] == [board]
+    assert [s.season.board for s in history.player_seasons("pAda", hidden)] == [hidden]

@@ -5,7 +5,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from leaderboard import services
+from leaderboard.closing import seasons
 from leaderboard.models import ApiKey
 from tests.leaderboard.boards import ACTOR, forget_seasons, open_board, submit
 from tests.servers import OWN_CACHE
@@ -21,7 +21,7 @@ def cup():
     forget_seasons()
     board = open_board()
     submit(board, "ada", 30, details={"name": "Ada Lovelace"})
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     return board
 
 

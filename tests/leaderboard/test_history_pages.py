@@ -12,8 +12,10 @@ from django.db import connection, connections
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from leaderboard import notices, selectors, services
+from leaderboard.boards import profiles
+from leaderboard.closing import seasons
 from leaderboard.models import Board, Player, Season
+from leaderboard.notices import delivery
 from tests.leaderboard.boards import ACTOR, forget_seasons, open_board, submit
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +32,7 @@ def board():
     board = open_board(ranking="competition", schedule="monthly", unit="pts")
     for number in range(120):
         submit(board, f"p{number}", 1000 - number // 2, details={"name": f"Name {number}"})
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     return board
 
 
@@ -96,7 +98,7 @@ def test_the_csv_holds_everyone(board, client):
 def test_who_does_not_want_to_be_named_is_not(board, client, privacy):
     client.get("/boards/cup/seasons/1/")
     player = Player.objects.create(id="p3", display_name="Name 3")
-    services.update_profile(player=player, privacy=privacy)
+    profiles.update_profile(player=player, privacy=privacy)
     page = client.get("/boards/cup/seasons/1/").content.decode()
     assert ">Name 3<" not in page
     assert "Anonymous" in page
@@ -110,7 +112,7 @@ def test_who_does_not_want_to_be_named_is_not(board, client, privacy):
 def test_two_hundred_first_readers_cause_one_look_at_the_standings(board, monkeypatch):
     season = Season.objects.get(number=1)
     loads = []
-    history = sys.modules["leaderboard.selectors.history"]
+    history = sys.modules["leaderboard.seasons.history"]
     real = history._load_page
 
     def counted(*args):
@@ -121,7 +123,7 @@ def test_two_hundred_first_readers_cause_one_look_at_the_standings(board, monkey
 
     def read(_):
         try:
-            return selectors.season_page(board, season.number).total
+            return history.season_page(board, season.number).total
         finally:
             connections.close_all()
 
@@ -145,13 +147,13 @@ def test_notices_are_listed_and_read_once(board):
     client = Client()
     client.force_login(user)
     assert "Nothing new" in client.get("/accounts/notices/").content.decode()
-    notices.overtaken(board, "p5", by="Bob", rank=7)
+    delivery.overtaken(board, "p5", by="Bob", rank=7)
     assert "unread" in client.get("/boards/cup/seasons/").content.decode()
     page = client.get("/accounts/notices/").content.decode()
     assert "Bob overtook you on Cup. You are now number 7." in page
     assert "New</span>" in page
     assert "New</span>" not in client.get("/accounts/notices/").content.decode()
-    assert notices.unread_count("p5") == 0
+    assert delivery.unread_count("p5") == 0
 
 
 def test_notices_are_for_those_who_are_signed_in(client):

@@ -10,9 +10,9 @@ from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
-from config.redis import close_async_redis
-from leaderboard.consumer import Consumer
+from config.redis.connections import close_async_redis
 from leaderboard.live.hub import close_hub
+from leaderboard.log.consumer import Consumer
 from leaderboard.models import Board
 from tests.leaderboard.pages.conftest import make_board, score
 from tests.leaderboard.test_live_lane import Stream, in_thread

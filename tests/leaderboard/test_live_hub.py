@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 import redis
 
-from config.redis import close_async_redis, get_async_redis
-from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard, keys, models, notices
+from config.redis.connections import close_async_redis, get_async_redis
+from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard, keys, models
 from leaderboard.live import hub as hub_module
 from leaderboard.live.feed import MOST_OWN, Watch
 from leaderboard.live.hub import Hub, close_hub, get_hub
 from leaderboard.live.topic import Picture, Row
+from leaderboard.notices import delivery
 from sessions_app import keys as session_keys
 from tests.servers import ON_CLUSTER, RedisServer, wait_for
 
@@ -208,7 +209,7 @@ async def test_a_notice_reaches_the_open_pages_of_its_player_alone(
     await mine.next("snapshot")
     await other.next("snapshot")
     board = await models.Board.objects.acreate(slug=SLUG, name="Cup")
-    notices.overtaken(board, "ada", by="Bob", rank=2)
+    delivery.overtaken(board, "ada", by="Bob", rank=2)
     assert (await mine.next("notice"))[1] == {"unread": 1}
     engine.upsert_user("bob", 9)
     chunk = b""

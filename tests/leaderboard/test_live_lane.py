@@ -14,11 +14,11 @@ from django.contrib.auth.models import User
 from django.db import connections
 from django.test import AsyncClient, Client
 
-from config.redis import close_async_redis
-from leaderboard import notices
+from config.redis.connections import close_async_redis
 from leaderboard.live.hub import close_hub, get_hub
 from leaderboard.live.lane import LiveLane
 from leaderboard.models import Board
+from leaderboard.notices import delivery
 from sessions_app import devices
 from sessions_app import keys as session_keys
 from tests.leaderboard.pages.conftest import make_board, make_player, score
@@ -203,9 +203,9 @@ async def test_a_page_without_a_board_hears_of_its_own_notices_alone(cup: Board)
     for stream in (ada, bob):
         assert (await stream.start())[0] == 200
         assert b'{"unread":0}' in await stream.until(b"event: notice")
-    await in_thread(notices.overtaken, cup, "ada", by="Bob", rank=2)
+    await in_thread(delivery.overtaken, cup, "ada", by="Bob", rank=2)
     assert b'{"unread":1}' in await ada.until(b"event: notice")
-    await in_thread(notices.overtaken, cup, "bob", by="Cid", rank=3)
+    await in_thread(delivery.overtaken, cup, "bob", by="Cid", rank=3)
     # The first that Bob hears of is his own.
     assert b'{"unread":1}' in (await asyncio.wait_for(bob.sent.get(), 20))["body"]
     assert bob.sent.empty()

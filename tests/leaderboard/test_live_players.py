@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
-from config.redis import close_async_redis
+from config.redis.connections import close_async_redis
+from leaderboard.boards import standings
 from leaderboard.live.players import PlayersReader
 from leaderboard.models import Board
-from leaderboard.selectors import standings
 from tests.leaderboard.boards import open_board, submit
 
 pytestmark = pytest.mark.django_db(transaction=True)

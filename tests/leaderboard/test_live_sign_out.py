@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 import redis
 
-from config.redis import close_async_redis
+from config.redis.connections import close_async_redis
 from leaderboard.live.hub import Hub, close_hub, get_hub
 from sessions_app import devices
 from sessions_app.backend import SessionStore

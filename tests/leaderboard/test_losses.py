@@ -7,10 +7,14 @@ from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
-from config.redis import get_redis
-from leaderboard import clock, pointer, rebuild, services
+from config.redis.connections import get_redis
+from leaderboard.boards import changing, marks
+from leaderboard.closing import seasons
+from leaderboard.errors import WouldLoseError
+from leaderboard.log import rebuild
 from leaderboard.models import Board, ScoreEvent, Season
-from leaderboard.services import boards, marks
+from leaderboard.seasons import pointer
+from leaderboard.worker import clock
 from tests.leaderboard.boards import ACTOR, forget_seasons, ids, open_board, submit
 
 pytestmark = pytest.mark.django_db
@@ -21,11 +25,11 @@ def _new_process(monkeypatch):
     forget_seasons()
     marks._seen.clear()
     cache.clear()
-    monkeypatch.setattr(boards, "RULES_KNOWN_AFTER", 0.0)
+    monkeypatch.setattr(changing, "RULES_KNOWN_AFTER", 0.0)
 
 
 def again(board, **options):
-    return services.rebuild_board(board=board, actor=ACTOR, **options)
+    return changing.rebuild_board(board=board, actor=ACTOR, **options)
 
 
 @pytest.mark.parametrize("window", ["day", "all"])
@@ -56,7 +60,7 @@ def forgotten(**rules):
     board = open_board(schedule="daily", windows=["all"], operator="sum", **rules)
     submit(board, "ada", 10)
     submit(board, "bob", 5)
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     submit(board, "bob", 1)
     rebuild.drain(board, 5)
     Board.objects.update(history_days=30)
@@ -77,7 +81,7 @@ def test_a_rebuild_that_would_lose_entries_names_them_and_does_nothing():
     assert report.warnings == (
         "The log has no longer every score of season 1, so it cannot give back all of: all.",
     )
-    with pytest.raises(services.WouldLoseError, match=r"2 entries .*: ada \(all\), bob \(all\)"):
+    with pytest.raises(WouldLoseError, match=r"2 entries .*: ada \(all\), bob \(all\)"):
         again(board)
     assert all_time(board) == {"ada": 10, "bob": 6}
     assert pointer.read(board).is_open
@@ -88,11 +92,11 @@ def test_a_rebuild_that_would_lose_entries_names_them_and_does_nothing():
 
 def test_a_change_of_rules_loses_no_entries_either():
     board = forgotten()
-    with pytest.raises(services.WouldLoseError, match="ada"):
-        services.change_board(board=board, changes={"ties": "member"}, actor=ACTOR)
+    with pytest.raises(WouldLoseError, match="ada"):
+        changing.change_board(board=board, changes={"ties": "member"}, actor=ACTOR)
     board = Board.objects.get()
     assert (board.ties, all_time(board)) == ("earliest", {"ada": 10, "bob": 6})
-    services.change_board(board=board, changes={"windows": ["day"]}, actor=ACTOR)
+    changing.change_board(board=board, changes={"windows": ["day"]}, actor=ACTOR)
     assert ids(board.engine().window("day").get_top(9)) == ["bob"]
 
 

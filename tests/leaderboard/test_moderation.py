@@ -6,10 +6,14 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from config.redis import get_redis
-from leaderboard import clock, keys, rebuild, services
+from config.redis.connections import get_redis
+from leaderboard import keys
+from leaderboard.boards import marks, moderation
+from leaderboard.closing import seasons
+from leaderboard.errors import NotOnBoardError, PlayerBannedError, ServiceError
+from leaderboard.log import rebuild
 from leaderboard.models import AuditEntry, Board, Restriction, ScoreEvent, Season
-from leaderboard.services import marks
+from leaderboard.worker import clock
 from tests.leaderboard.boards import ACTOR, end_time, forget_seasons, ids, open_board, submit
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,21 +41,21 @@ def end(restriction):
 
 
 def test_a_hidden_player_keeps_score_and_the_others_move_up(board):
-    services.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    moderation.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
     assert [(e["user_id"], e["rank"]) for e in board.engine().get_top(9)] == [
         ("bob", 1),
         ("cy", 2),
     ]
     submit(board, "ada", 50)
-    services.unhide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    moderation.unhide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
     assert board.engine().get_user_entry("ada")["score"] == 50
 
 
 def test_an_expired_ban_lifts_by_itself(board):
     until = timezone.now() + timedelta(hours=1)
-    ban = services.ban_player(board=board, player_id="ada", reason="x", actor=ACTOR, until=until)
+    ban = moderation.ban_player(board=board, player_id="ada", reason="x", actor=ACTOR, until=until)
     clock.sweep()
-    with pytest.raises(services.PlayerBannedError):
+    with pytest.raises(PlayerBannedError):
         submit(board, "ada", 99)
     end(ban)
     clock.sweep()
@@ -61,26 +65,26 @@ def test_an_expired_ban_lifts_by_itself(board):
 
 
 def test_a_ban_everywhere_holds_on_boards_made_later(board):
-    services.ban_player(player_id="ada", reason="x", actor=ACTOR)
+    moderation.ban_player(player_id="ada", reason="x", actor=ACTOR)
     later = open_board("later")
-    with pytest.raises(services.PlayerBannedError):
+    with pytest.raises(PlayerBannedError):
         submit(later, "ada", 1)
     assert ids(board.engine().get_top(9)) == ["bob", "cy"]
 
 
 def test_lifting_one_restriction_leaves_the_other(board):
-    services.ban_player(player_id="ada", reason="x", actor=ACTOR)
-    services.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
-    services.unhide_player(player_id="ada", reason="x", actor=ACTOR)
+    moderation.ban_player(player_id="ada", reason="x", actor=ACTOR)
+    moderation.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    moderation.unhide_player(player_id="ada", reason="x", actor=ACTOR)
     assert ids(board.engine().get_top(9)) == ["bob", "cy"]
     assert submit(board, "ada", 99).rank is None
-    services.unhide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    moderation.unhide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
     assert ids(board.engine().get_top(1)) == ["ada"]
 
 
 def test_a_hidden_player_who_is_removed_stays_hidden(board):
-    services.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
-    services.remove_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    moderation.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    moderation.remove_player(board=board, player_id="ada", reason="x", actor=ACTOR)
     submit(board, "ada", 99)
     assert ids(board.engine().get_top(9)) == ["bob", "cy"]
 
@@ -88,35 +92,35 @@ def test_a_hidden_player_who_is_removed_stays_hidden(board):
 def test_somebody_who_stands_only_in_a_window_can_be_removed():
     board = open_board(windows=["week"])
     submit(board, "ada", 10)
-    services.close_season(board=board, actor=ACTOR, open_next=True)
-    services.remove_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR, open_next=True)
+    moderation.remove_player(board=board, player_id="ada", reason="x", actor=ACTOR)
     assert board.engine().window("week").get_top(9) == []
     assert AuditEntry.objects.filter(action="player.remove", player_id="ada").count() == 1
-    with pytest.raises(services.NotOnBoardError):
-        services.remove_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    with pytest.raises(NotOnBoardError):
+        moderation.remove_player(board=board, player_id="ada", reason="x", actor=ACTOR)
 
 
 def test_a_restriction_everywhere_is_lifted_everywhere(board):
-    services.ban_player(player_id="ada", reason="x", actor=ACTOR)
-    with pytest.raises(services.NotOnBoardError, match="lift it on every board"):
-        services.unhide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
-    services.unhide_player(player_id="ada", reason="x", actor=ACTOR)
+    moderation.ban_player(player_id="ada", reason="x", actor=ACTOR)
+    with pytest.raises(NotOnBoardError, match="lift it on every board"):
+        moderation.unhide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    moderation.unhide_player(player_id="ada", reason="x", actor=ACTOR)
     assert submit(board, "ada", 31).rank == 1
 
 
 def test_of_two_who_lift_a_restriction_one_is_in_the_log(board):
-    services.ban_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    moderation.ban_player(board=board, player_id="ada", reason="x", actor=ACTOR)
     restriction = Restriction.objects.get()
     for _ in range(2):
-        services.lift_restriction(restriction=restriction, reason="x", actor=ACTOR)
+        moderation.lift_restriction(restriction=restriction, reason="x", actor=ACTOR)
     assert AuditEntry.objects.filter(action="restriction.lift").count() == 1
 
 
 @pytest.mark.parametrize(
-    "deed", [services.hide_player, services.ban_player, services.remove_player]
+    "deed", [moderation.hide_player, moderation.ban_player, moderation.remove_player]
 )
 def test_a_deed_without_a_reason_is_not_done(board, deed):
-    with pytest.raises(services.ServiceError, match="reason"):
+    with pytest.raises(ServiceError, match="reason"):
         deed(board=board, player_id="ada", reason=" ", actor=ACTOR)
     assert board.engine().get_size() == 3
 
@@ -125,7 +129,7 @@ def test_single_scores_are_forgotten_only_of_seasons_that_ended_long_ago():
     board = open_board(schedule="daily", history_days=30)
     for player in ("ada", "bob", "cy"):
         submit(board, player, 1)
-        services.close_season(board=board, actor=ACTOR)
+        seasons.close_season(board=board, actor=ACTOR)
     submit(board, "di", 1)
     rebuild.drain(board, 5)
     long_ago = timezone.now() - timedelta(days=31)
@@ -168,14 +172,14 @@ def _member(engine, player_id):
 
 
 def test_the_log_has_the_true_old_score_of_a_hidden_player(board):
-    services.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
-    services.edit_score(board=board, player_id="ada", score=12, reason="x", actor=ACTOR)
+    moderation.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+    moderation.edit_score(board=board, player_id="ada", score=12, reason="x", actor=ACTOR)
     (entry,) = AuditEntry.objects.filter(action="player.score")
     assert (entry.data["before"], entry.data["after"]) == (30, 12)
 
 
 def test_a_restriction_that_is_rolled_back_hides_nobody(board):
     with transaction.atomic():
-        services.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
+        moderation.hide_player(board=board, player_id="ada", reason="x", actor=ACTOR)
         transaction.set_rollback(True)
     assert ids(board.engine().get_top(9)) == ["ada", "bob", "cy"]

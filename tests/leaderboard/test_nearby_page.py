@@ -3,8 +3,8 @@
 import pytest
 from django.contrib.auth.models import User
 
-from leaderboard import nearby
-from leaderboard.services.enrolment import ensure_player
+from leaderboard.boards import nearby
+from leaderboard.boards.enrolment import ensure_player
 from sessions_app import flags
 from sessions_app.models import Flag
 from tests.leaderboard.boards import open_board, submit

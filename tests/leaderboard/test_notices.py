@@ -3,9 +3,11 @@
 import pytest
 from django.contrib.auth.models import Permission, User
 
-from leaderboard import consumer, notices, services
+from leaderboard.boards import changing, marks, moderation
+from leaderboard.closing import seasons
+from leaderboard.log import consumer
 from leaderboard.models import Player, Season
-from leaderboard.services import marks
+from leaderboard.notices import delivery
 from tests.leaderboard.boards import ACTOR, forget_seasons, open_board, submit
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -45,12 +47,12 @@ def test_who_is_shown_again_has_overtaken_nobody(board):
     account("ada")
     submit(board, "ada", 10)
     submit(board, "cheat", 20)
-    services.hide_player(board=board, player_id="cheat", reason="x", actor=ACTOR)
+    moderation.hide_player(board=board, player_id="cheat", reason="x", actor=ACTOR)
     store(board)
-    before = len(notices.latest("ada"))
-    services.unhide_player(board=board, player_id="cheat", reason="x", actor=ACTOR)
+    before = len(delivery.latest("ada"))
+    moderation.unhide_player(board=board, player_id="cheat", reason="x", actor=ACTOR)
     store(board)
-    assert len(notices.latest("ada")) == before
+    assert len(delivery.latest("ada")) == before
 
 
 def test_former_members_of_a_private_board_are_not_notified(private):
@@ -59,10 +61,10 @@ def test_former_members_of_a_private_board_are_not_notified(private):
     private.members.clear()
     submit(private, "bob", 20)
     store(private)
-    services.close_season(board=private, actor=ACTOR)
+    seasons.close_season(board=private, actor=ACTOR)
     private.members.add(User.objects.get(username="ada"))
-    assert notices.latest("ada") == []
-    assert notices.unread_count("ada") == 0
+    assert delivery.latest("ada") == []
+    assert delivery.unread_count("ada") == 0
 
 
 def test_members_are_notified(private):
@@ -70,8 +72,8 @@ def test_members_are_notified(private):
     store(private)
     submit(private, "bob", 20)
     store(private)
-    notices.season_ended(Season.objects.get())
-    assert [notice.kind for notice in notices.latest("ada")] == ["overtaken"]
+    delivery.season_ended(Season.objects.get())
+    assert [notice.kind for notice in delivery.latest("ada")] == ["overtaken"]
 
 
 def test_staff_are_notified_of_private_boards_that_they_may_see(private):
@@ -84,23 +86,23 @@ def test_staff_are_notified_of_private_boards_that_they_may_see(private):
     store(private)
     submit(private, "bob", 20)
     store(private)
-    assert len(notices.latest("clerk")) == 1
-    assert notices.latest("guard") == []
+    assert len(delivery.latest("clerk")) == 1
+    assert delivery.latest("guard") == []
 
 
 @pytest.mark.parametrize("loss", ["membership", "publicity", "board"])
 def test_old_notices_are_gone_with_the_right_to_see_the_board(loss):
     board = open_board(visibility="private" if loss == "membership" else "public")
     board.members.add(account("ada"))
-    notices.overtaken(board, "ada", by="Bob", rank=2)
-    assert notices.unread_count("ada") == len(notices.latest("ada")) == 1
+    delivery.overtaken(board, "ada", by="Bob", rank=2)
+    assert delivery.unread_count("ada") == len(delivery.latest("ada")) == 1
     match loss:
         case "membership":
             board.members.clear()
         case "publicity":
             board.members.clear()
-            services.change_board(board=board, changes={"visibility": "private"}, actor=ACTOR)
+            changing.change_board(board=board, changes={"visibility": "private"}, actor=ACTOR)
         case "board":
-            services.delete_board(board=board, actor=ACTOR)
-    assert notices.latest("ada") == []
-    assert notices.unread_count("ada") == 0
+            changing.delete_board(board=board, actor=ACTOR)
+    assert delivery.latest("ada") == []
+    assert delivery.unread_count("ada") == 0

@@ -8,9 +8,9 @@ from django.core.cache import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard import presentation, services
+from leaderboard import presentation
+from leaderboard.boards import changing, marks
 from leaderboard.models import Board
-from leaderboard.services import boards, marks
 from tests.leaderboard.boards import ACTOR, forget_seasons, open_board, submit
 
 
@@ -51,7 +51,7 @@ def _new_process(monkeypatch):
     forget_seasons()
     marks._seen.clear()
     cache.clear()
-    monkeypatch.setattr(boards, "RULES_KNOWN_AFTER", 0.0)
+    monkeypatch.setattr(changing, "RULES_KNOWN_AFTER", 0.0)
 
 
 def scores(view):
@@ -74,8 +74,8 @@ def test_a_board_with_decimals_adds_exactly_in_its_season_windows_and_after_a_re
         engine = board.engine()
         assert scores(engine) == expected
         assert scores(engine.window("day")) == scores(engine.window("all")) == expected
-        assert services.rebuild_board(board=board, actor=ACTOR, check=True).count == 0
-        services.rebuild_board(board=board, actor=ACTOR)
+        assert changing.rebuild_board(board=board, actor=ACTOR, check=True).count == 0
+        changing.rebuild_board(board=board, actor=ACTOR)
 
 
 @pytest.mark.django_db
@@ -85,9 +85,9 @@ def test_other_decimals_add_the_logged_scores_up_again():
     for _ in range(4):
         submit(board, "ada", 0.26)
     assert scores(board.engine()) == {"ada": 1.2}
-    services.change_board(board=board, changes={"score_decimals": 2}, actor=ACTOR)
+    changing.change_board(board=board, changes={"score_decimals": 2}, actor=ACTOR)
     assert scores(board.engine()) == {"ada": 1.04}
-    assert services.rebuild_board(board=board, actor=ACTOR, check=True).count == 0
+    assert changing.rebuild_board(board=board, actor=ACTOR, check=True).count == 0
 
 
 @pytest.mark.django_db

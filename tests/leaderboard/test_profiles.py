@@ -6,10 +6,13 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from config.redis import get_redis
-from leaderboard import clock, keys, rebuild, services
+from config.redis.connections import get_redis
+from leaderboard import keys
+from leaderboard.boards import changing, marks, profiles, scores
+from leaderboard.closing import seasons
+from leaderboard.log import rebuild
 from leaderboard.models import Player
-from leaderboard.services import marks
+from leaderboard.worker import clock
 from tests.leaderboard.boards import ACTOR, forget_seasons, open_board, submit
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -43,7 +46,7 @@ def test_who_has_only_an_entry_of_a_past_day_becomes_anonymous_there(client, ada
     board = open_board(windows=["day"], groups=["team"])
     past = in_a_past_day(board)
     assert past.get_group("team", "Engine")["size"] == 1
-    services.update_profile(player=ada, privacy="anonymous")
+    profiles.update_profile(player=ada, privacy="anonymous")
     (entry,) = past.get_top(1)
     assert entry["metadata"]["name"] == "Anonymous"
     assert "mail" not in entry["metadata"]
@@ -56,7 +59,7 @@ def test_details_of_a_past_day_go_with_it(ada):
     board = open_board(windows=["day"])
     past = board.engine().window("day", (timezone.now() - timedelta(days=3)).date().isoformat())
     past.load([{"user_id": "ada", "score": 5, "at": 1, "counter": 1}])
-    services.update_profile(player=ada, team="Loom")
+    profiles.update_profile(player=ada, team="Loom")
     user, entries = keys.user(board.key, "ada"), past.entries_key
     assert get_redis().hget(user, "team") == b"Loom"
     assert get_redis().pexpiretime(user) == get_redis().pexpiretime(entries) > 0
@@ -65,10 +68,10 @@ def test_details_of_a_past_day_go_with_it(ada):
 def test_between_two_seasons_an_anonymous_player_loses_the_name(client, ada):
     board = open_board()
     submit(board, "ada", 5, details={"name": "Ada Lovelace"})
-    services.close_season(board=board, actor=ACTOR, archive_now=False)
-    services.update_profile(player=ada, privacy="anonymous")
+    seasons.close_season(board=board, actor=ACTOR, archive_now=False)
+    profiles.update_profile(player=ada, privacy="anonymous")
     clock.archive_waiting()
-    services.open_season(board=board, actor=ACTOR)
+    seasons.open_season(board=board, actor=ACTOR)
     submit(board, "ada", 9)
     assert "Ada Lovelace" not in names(client, board)
     assert "Ada Lovelace" not in client.get(f"/boards/{board.slug}/seasons/1/").content.decode()
@@ -77,8 +80,8 @@ def test_between_two_seasons_an_anonymous_player_loses_the_name(client, ada):
 def test_who_is_shown_again_is_named_again(client, ada):
     board = open_board()
     submit(board, "ada", 5)
-    services.update_profile(player=ada, privacy="anonymous")
-    services.update_profile(player=ada, privacy="shown")
+    profiles.update_profile(player=ada, privacy="anonymous")
+    profiles.update_profile(player=ada, privacy="shown")
     assert "Ada Lovelace" in names(client, board)
     details = board.engine().get_user_entry("ada")["metadata"]
     assert details == {"name": "Ada Lovelace", "country": "", "team": "Engine", "avatar": ""}
@@ -87,10 +90,10 @@ def test_who_is_shown_again_is_named_again(client, ada):
 def test_a_rebuild_after_a_loss_keeps_an_anonymous_player_anonymous(client, ada):
     board = open_board()
     submit(board, "ada", 5, details={"name": "Ada Lovelace"})
-    services.update_profile(player=ada, privacy="anonymous")
+    profiles.update_profile(player=ada, privacy="anonymous")
     rebuild.drain(board, 5)
     get_redis().delete(keys.user(board.key, "ada"))
-    services.rebuild_board(board=board, actor=ACTOR)
+    changing.rebuild_board(board=board, actor=ACTOR)
     assert "Ada Lovelace" not in names(client, board)
 
 
@@ -98,7 +101,7 @@ def test_a_profile_that_is_rolled_back_changes_no_board(ada):
     board = open_board()
     submit(board, "ada", 5, details={"name": "Ada Lovelace"})
     with transaction.atomic():
-        services.update_profile(player=ada, display_name="Countess")
+        profiles.update_profile(player=ada, display_name="Countess")
         transaction.set_rollback(True)
     assert board.engine().get_user_metadata("ada")["name"] == "Ada Lovelace"
 
@@ -106,5 +109,5 @@ def test_a_profile_that_is_rolled_back_changes_no_board(ada):
 def test_nobody_can_give_themselves_an_alias():
     board = open_board()
     submit(board, "bob", 5, details={"name": "Bob", "~alias": "anonymous-x"})
-    services.update_details(board=board, player_id="bob", details={"~alias": "y", "team": "A"})
+    scores.update_details(board=board, player_id="bob", details={"~alias": "y", "team": "A"})
     assert board.engine().get_user_metadata("bob") == {"name": "Bob", "team": "A"}

@@ -7,11 +7,16 @@ import threading
 import pytest
 from django.core.cache import cache
 
-from config.redis import get_redis
-from leaderboard import clock, consumer, keys, pointer, rebuild, services
-from leaderboard.consumer import Consumer
+from config.redis.connections import get_redis
+from leaderboard import keys
+from leaderboard.boards import changing, marks, moderation
+from leaderboard.closing import seasons
+from leaderboard.errors import WouldLoseError
+from leaderboard.log import consumer, rebuild
+from leaderboard.log.consumer import Consumer
 from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
-from leaderboard.services import boards, marks
+from leaderboard.seasons import pointer
+from leaderboard.worker import clock
 from tests.leaderboard.boards import ACTOR, forget_seasons, ids, open_board, submit
 from tests.servers import OWN_SERVER, wait_for
 
@@ -23,7 +28,7 @@ def _new_process(monkeypatch):
     forget_seasons()
     marks._seen.clear()
     cache.clear()
-    monkeypatch.setattr(boards, "RULES_KNOWN_AFTER", 0.0)
+    monkeypatch.setattr(changing, "RULES_KNOWN_AFTER", 0.0)
 
 
 def picture(board):
@@ -50,11 +55,11 @@ def play(board, count=120):
 
 
 def lose(board):
-    boards.forget_keys(board.key)
+    changing.forget_keys(board.key)
 
 
 def again(board, **options):
-    return services.rebuild_board(board=board, actor=ACTOR, **options)
+    return changing.rebuild_board(board=board, actor=ACTOR, **options)
 
 
 @pytest.mark.parametrize(
@@ -71,8 +76,8 @@ def test_after_the_keys_were_deleted_a_rebuild_gives_the_same_board(rules):
     board = open_board(**rules)
     play(board)
     first, second, *_ = ids(board.engine().get_top(9))
-    services.remove_player(board=board, player_id=first, reason="x", actor=ACTOR)
-    services.hide_player(board=board, player_id=second, reason="x", actor=ACTOR)
+    moderation.remove_player(board=board, player_id=first, reason="x", actor=ACTOR)
+    moderation.hide_player(board=board, player_id=second, reason="x", actor=ACTOR)
     play(board, 20)
     rebuild.drain(board, 5)
     before = picture(board)
@@ -83,7 +88,7 @@ def test_after_the_keys_were_deleted_a_rebuild_gives_the_same_board(rules):
     assert again(board, check=True).count == 0
     assert pointer.read(board).is_open
     assert not list(get_redis().scan_iter("*rebuilt*"))
-    services.unhide_player(board=board, player_id=second, reason="x", actor=ACTOR)
+    moderation.unhide_player(board=board, player_id=second, reason="x", actor=ACTOR)
     play(board, 10)
     assert again(board, check=True).count == 0
 
@@ -112,7 +117,7 @@ def test_a_check_reports_and_changes_nothing():
     }
     assert not report.swapped
     assert board.engine().get_user_entry("eve")
-    with pytest.raises(services.WouldLoseError, match=r"would lose 1 entry .*: eve"):
+    with pytest.raises(WouldLoseError, match=r"would lose 1 entry .*: eve"):
         again(board)
     assert board.engine().get_user_entry("eve")
     assert pointer.read(board).is_open
@@ -186,7 +191,7 @@ def test_another_rule_reorders_the_running_season():
     board = open_board(operator="set", ranking="ordinal")
     for player, score in [("ada", 10), ("bob", 10), ("cy", 5)]:
         submit(board, player, score, details={"team": "red"})
-    services.change_board(
+    changing.change_board(
         board=board,
         changes={"order": "asc", "ranking": "dense", "groups": ["team"], "windows": ["day"]},
         actor=ACTOR,
@@ -202,13 +207,13 @@ def test_between_two_seasons_another_rule_makes_the_windows_again():
     board = open_board(windows=["week", "all"], groups=["team"])
     submit(board, "ada", 10, details={"team": "red"})
     submit(board, "bob", 20)
-    services.close_season(board=board, actor=ACTOR)
-    services.change_board(board=board, changes={"ties": "member", "order": "asc"}, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
+    changing.change_board(board=board, changes={"ties": "member", "order": "asc"}, actor=ACTOR)
     assert not pointer.read(board).is_open
     assert board.engine().get_size() == 0
     for window in ("week", "all"):
         assert ids(board.engine().window(window).get_top(9)) == ["ada", "bob"]
-    services.open_season(board=board, actor=ACTOR)
+    seasons.open_season(board=board, actor=ACTOR)
     forget_seasons()
     submit(board, "ada", 5)
     assert ids(board.engine().get_top(9)) == ["ada"]
@@ -219,14 +224,14 @@ def test_between_two_seasons_another_rule_makes_the_windows_again():
 def test_a_change_between_two_seasons_that_dies_leaves_no_key_of_the_old_rules(monkeypatch):
     board = open_board(windows=["all"])
     submit(board, "ada", 10)
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
 
     def die(*args):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(rebuild.Build, "swap", die)
     with pytest.raises(KeyboardInterrupt):
-        services.change_board(board=board, changes={"ties": "member"}, actor=ACTOR)
+        changing.change_board(board=board, changes={"ties": "member"}, actor=ACTOR)
     monkeypatch.undo()
     board = Board.objects.get()
     assert board.ties == "member"
@@ -237,8 +242,8 @@ def test_a_season_that_waits_is_archived_by_the_rules_it_was_played_by():
     board = open_board(schedule="daily")
     submit(board, "bob", 20)
     submit(board, "ada", 20)
-    services.close_season(board=board, actor=ACTOR, archive_now=False)
-    services.change_board(board=board, changes={"ties": "member"}, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR, archive_now=False)
+    changing.change_board(board=board, changes={"ties": "member"}, actor=ACTOR)
     season = Season.objects.get(number=1)
     assert season.state == "closed"
     assert [row.player_id for row in season.standings.order_by("position")] == ["bob", "ada"]
@@ -256,7 +261,7 @@ def test_a_rebuild_that_died_is_finished_by_the_clock():
 def test_another_schedule_moves_the_end_of_the_season():
     board = open_board()
     assert pointer.read(board).closes is None
-    services.change_board(board=board, changes={"schedule": "daily"}, actor=ACTOR)
+    changing.change_board(board=board, changes={"schedule": "daily"}, actor=ACTOR)
     assert pointer.read(board).closes
     assert Season.objects.get(board=board).closes
 
@@ -264,7 +269,7 @@ def test_another_schedule_moves_the_end_of_the_season():
 def full_board():
     board = open_board(schedule="daily", windows=["all"])
     submit(board, "ada", 10)
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     submit(board, "bob", 10)
     rebuild.drain(board, 5)
     return board
@@ -272,7 +277,7 @@ def full_board():
 
 def test_a_reset_of_the_season_keeps_the_past():
     board = full_board()
-    services.reset_board(board=board, actor=ACTOR, season_only=True)
+    changing.reset_board(board=board, actor=ACTOR, season_only=True)
     assert board.engine().get_size() == 0
     assert FinalStanding.objects.count() == 1
     assert pointer.read(board).number == 2
@@ -283,7 +288,7 @@ def test_a_reset_of_the_season_keeps_the_past():
 
 def test_a_reset_that_keeps_the_archive_forgets_the_log():
     board = full_board()
-    services.reset_board(board=board, actor=ACTOR, keep_archive=True)
+    changing.reset_board(board=board, actor=ACTOR, keep_archive=True)
     assert (FinalStanding.objects.count(), ScoreEvent.objects.count()) == (1, 0)
     assert submit(board, "cy", 1).season == 2
 
@@ -291,7 +296,7 @@ def test_a_reset_that_keeps_the_archive_forgets_the_log():
 def test_a_full_reset_leaves_a_board_as_new():
     board = full_board()
     before = int(get_redis().get(keys.sequence(board.key)))
-    services.reset_board(board=board, actor=ACTOR)
+    changing.reset_board(board=board, actor=ACTOR)
     assert (FinalStanding.objects.count(), ScoreEvent.objects.count()) == (0, 0)
     result = submit(board, "cy", 1)
     assert (result.season, result.rank) == (1, 1)
@@ -305,8 +310,8 @@ def test_what_a_worker_has_in_hand_does_not_outlive_a_reset(monkeypatch):
     reader.join(board)
     ((_, events),) = reader.read([board], claiming=False)
     monkeypatch.setattr(rebuild.time, "sleep", lambda _: reader.handle(board, events))
-    services.reset_board(board=board, actor=ACTOR)
-    report = services.rebuild_board(board=board, actor=ACTOR, check=True)
+    changing.reset_board(board=board, actor=ACTOR)
+    report = changing.rebuild_board(board=board, actor=ACTOR, check=True)
     assert (report.entries, report.count) == (0, 0)
 
 
@@ -318,7 +323,7 @@ def test_a_worker_that_knew_a_deleted_board_leaves_no_key_either():
     reader.join(board)
     ((_, events),) = reader.read([board], claiming=False)
     gone = Board.objects.get()
-    services.delete_board(board=board, actor=ACTOR)
+    changing.delete_board(board=board, actor=ACTOR)
     reader.handle(gone, events)
     list(reader.read([gone], claiming=True))
     assert not list(get_redis().scan_iter(match=f"{gone.key}*"))
@@ -327,7 +332,7 @@ def test_a_worker_that_knew_a_deleted_board_leaves_no_key_either():
 @pytest.mark.django_db(transaction=True)
 def test_a_deleted_board_leaves_no_key():
     board = full_board()
-    services.delete_board(board=board, actor=ACTOR)
+    changing.delete_board(board=board, actor=ACTOR)
     assert not list(get_redis().scan_iter("leaderboard:*"))
     assert not Board.objects.exists()
 

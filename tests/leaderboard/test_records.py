@@ -3,8 +3,8 @@
 import pytest
 from django.contrib.auth import get_user_model
 
-from leaderboard import services
-from leaderboard.consumer import Consumer
+from leaderboard.boards import profiles
+from leaderboard.log.consumer import Consumer
 from leaderboard.models import Player
 from tests.leaderboard.api.support import Api, make_key
 from tests.leaderboard.boards import forget_seasons, open_board, submit
@@ -80,7 +80,7 @@ def test_a_profile_belongs_to_who_signs_in_and_is_only_filled_up(api):
 
 def test_the_mask_of_an_anonymous_player_is_not_taken_for_a_name(api, board):
     player = Player.objects.create(pk="ada", display_name="Ada", country="GB")
-    services.update_profile(player=player, privacy=Player.Privacy.ANONYMOUS)
+    profiles.update_profile(player=player, privacy=Player.Privacy.ANONYMOUS)
     score(api, "ada", {"name": "Ada", "team": "Engines"})
     assert record("ada")[:2] == ("Ada", "GB")
 

@@ -3,10 +3,15 @@
 import pytest
 from django.core.cache import cache
 
-from config.redis import get_redis
-from leaderboard import archive, clock, keys, pointer, rebuild, services
+from config.redis.connections import get_redis
+from leaderboard import keys
+from leaderboard.boards import changing, marks, moderation, profiles, scores
+from leaderboard.closing import archive, rearchive, seasons
+from leaderboard.errors import SeasonClosedError, ServiceError
+from leaderboard.log import rebuild
 from leaderboard.models import AuditEntry, Board, FinalStanding, Player, ScoreEvent, Season
-from leaderboard.services import boards, marks, scores, seasons
+from leaderboard.seasons import pointer
+from leaderboard.worker import clock
 from tests.leaderboard.boards import ACTOR, end_time, forget_seasons, ids, open_board, submit
 from tests.leaderboard.commands import refused, run
 
@@ -18,7 +23,7 @@ def _new_process(monkeypatch):
     forget_seasons()
     marks._seen.clear()
     cache.clear()
-    monkeypatch.setattr(boards, "RULES_KNOWN_AFTER", 0.0)
+    monkeypatch.setattr(changing, "RULES_KNOWN_AFTER", 0.0)
     monkeypatch.setattr(seasons, "LOCK_WAIT", 0.2)
 
 
@@ -62,10 +67,10 @@ def test_scores_wait_until_the_lost_season_is_rebuilt(monkeypatch):
     board = played()
     lose_everything()
     monkeypatch.setattr(scores, "PAUSE_LIMIT", 0.0)
-    with pytest.raises(services.SeasonClosedError, match="is being rebuilt"):
+    with pytest.raises(SeasonClosedError, match="is being rebuilt"):
         submit(board, "new", 9)
-    for refused_now in (services.close_season, services.open_season):
-        with pytest.raises(services.ServiceError, match="is being rebuilt"):
+    for refused_now in (seasons.close_season, seasons.open_season):
+        with pytest.raises(ServiceError, match="is being rebuilt"):
             refused_now(board=board, actor=ACTOR)
     clock.Clock().tick()
     assert submit(board, "new", 9).rank == 1
@@ -88,7 +93,7 @@ def test_a_lost_season_that_is_over_is_archived_with_its_scores():
 
 def test_a_season_that_waited_for_its_archive_is_archived_from_the_log():
     board = played(schedule="daily")
-    services.close_season(board=board, actor=ACTOR, archive_now=False)
+    seasons.close_season(board=board, actor=ACTOR, archive_now=False)
     lose_everything()
     clock.Clock().tick()
     assert clock.archive_waiting() == 1
@@ -98,7 +103,7 @@ def test_a_season_that_waited_for_its_archive_is_archived_from_the_log():
 
 def test_between_two_seasons_the_windows_come_back():
     board = played(windows=["all"])
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     lose_everything()
     clock.Clock().tick()
     assert pointer.read(board).state == "closed"
@@ -120,14 +125,14 @@ def test_entries_that_are_gone_while_the_pointer_is_there_come_back():
 
 def test_a_season_that_was_emptied_on_purpose_stays_empty():
     board = played()
-    services.reset_board(board=board, actor=ACTOR, season_only=True)
+    changing.reset_board(board=board, actor=ACTOR, season_only=True)
     rebuild.drain(board, 5)
     assert not rebuild.is_lost(board, 1)
 
 
 def test_restrictions_come_back_whoever_puts_the_pointer_back():
     board = played()
-    services.ban_player(player_id="p4", reason="Bot", actor=ACTOR)
+    moderation.ban_player(player_id="p4", reason="Bot", actor=ACTOR)
     lose_everything()
     pointer.current(board)
     clock.Clock().tick()
@@ -140,19 +145,19 @@ def test_restrictions_come_back_whoever_puts_the_pointer_back():
 def test_a_late_look_at_the_pointer_opens_no_closed_season(monkeypatch):
     board = played()
     before = pointer.read(board)
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     with monkeypatch.context() as late:
         late.setattr(pointer, "current", lambda _: before)
         assert not seasons.follow_pointer(board)
     assert Season.objects.get().state == "closed"
-    services.open_season(board=board, actor=ACTOR)
+    seasons.open_season(board=board, actor=ACTOR)
     assert [one.state for one in Season.objects.order_by("number")] == ["closed", "open"]
 
 
 @pytest.mark.parametrize("late", ["open", "closing", "planned"])
 def test_a_closed_season_moves_to_no_other_state(late):
     board = played()
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     season = Season.objects.get()
     assert not season.advance(late)
     assert (season.state, Season.objects.get().state) == ("closed", "closed")
@@ -161,7 +166,7 @@ def test_a_closed_season_moves_to_no_other_state(late):
 def test_redis_that_came_back_older_than_sql_follows_it():
     board = played(schedule="daily")
     old = get_redis().hgetall(keys.season_pointer(board.key))
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     submit(board, "next", 1)
     rebuild.drain(board, 5)
     get_redis().hset(keys.season_pointer(board.key), mapping=old)
@@ -184,8 +189,8 @@ def test_rules_are_not_saved_when_the_season_moved(monkeypatch):
         pause(board, at)
 
     monkeypatch.setattr(rebuild, "_pause", late)
-    with pytest.raises(services.ServiceError, match="has just ended"):
-        services.change_board(board=board, changes={"ties": "member"}, actor=ACTOR)
+    with pytest.raises(ServiceError, match="has just ended"):
+        changing.change_board(board=board, changes={"ties": "member"}, actor=ACTOR)
     found = pointer.look(board)
     assert Board.objects.get().ties == "earliest"
     assert (found.at.number, found.at.state, found.remake) == (2, "open", False)
@@ -198,8 +203,8 @@ def test_a_board_that_moved_is_not_reset(monkeypatch):
     end_time(board)
     pointer.roll(board, stale)(get_redis())
     monkeypatch.setattr(pointer, "read", lambda _: stale)
-    with pytest.raises(services.ServiceError, match="has just ended"):
-        services.reset_board(board=board, actor=ACTOR)
+    with pytest.raises(ServiceError, match="has just ended"):
+        changing.reset_board(board=board, actor=ACTOR)
     assert ScoreEvent.objects.filter(op="score").count() == 5
 
 
@@ -210,9 +215,9 @@ def test_rules_that_cannot_be_saved_leave_the_board_to_the_clock(monkeypatch):
         raise RuntimeError("The database is away.")
 
     with monkeypatch.context() as broken:
-        broken.setattr(boards, "wait_until_known", away)
+        broken.setattr(changing, "wait_until_known", away)
         with pytest.raises(RuntimeError):
-            services.change_board(board=board, changes={"ties": "member"}, actor=ACTOR)
+            changing.change_board(board=board, changes={"ties": "member"}, actor=ACTOR)
     clock.Clock().tick()
     board = Board.objects.get()
     assert board.ties == "member"
@@ -223,7 +228,7 @@ def test_a_new_calendar_is_followed_though_its_author_died(monkeypatch):
     board = played()
     with monkeypatch.context() as died:
         died.setattr(seasons, "reschedule", lambda board: None)
-        services.change_board(board=board, changes={"schedule": "daily"}, actor=ACTOR)
+        changing.change_board(board=board, changes={"schedule": "daily"}, actor=ACTOR)
     assert pointer.read(board).closes is None
     clock.Clock().tick()
     assert pointer.read(board).closes
@@ -246,7 +251,7 @@ def test_a_calendar_that_was_never_saved_moves_no_end():
 def archived_empty(**rules):
     """What an older version left behind: closed with nobody, although the log has five."""
     board = played(**rules)
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     FinalStanding.objects.all().delete()
     Season.objects.update(entries=0)
     return board
@@ -278,14 +283,14 @@ def test_archiving_again_is_all_or_nothing(monkeypatch):
 
     monkeypatch.setattr(archive, "insert_rows", die)
     with pytest.raises(RuntimeError):
-        services.rebuild_season(board=board, number=1, actor=ACTOR)
+        rearchive.rebuild_season(board=board, number=1, actor=ACTOR)
     assert Season.objects.get().entries == 0
     assert not AuditEntry.objects.filter(action="season.rearchive").exists()
 
 
 def test_an_archive_is_not_made_smaller_than_it_was():
     board = played()
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     ScoreEvent.objects.filter(player_id="p2").delete()
     message = refused("rebuild", "cup", "--season", "1")
     assert "would lose 1 entry that the score log does not have: p2 (season 1)." in message
@@ -297,9 +302,9 @@ def test_an_archive_is_not_made_smaller_than_it_was():
 
 def test_who_is_anonymous_or_hidden_now_is_not_named_by_a_new_archive():
     board = archived_empty()
-    services.hide_player(board=board, player_id="p4", reason="Bot", actor=ACTOR)
-    services.update_profile(player=Player.objects.get(pk="p3"), privacy="anonymous")
-    services.rebuild_season(board=board, number=1, actor=ACTOR)
+    moderation.hide_player(board=board, player_id="p4", reason="Bot", actor=ACTOR)
+    profiles.update_profile(player=Player.objects.get(pk="p3"), privacy="anonymous")
+    rearchive.rebuild_season(board=board, number=1, actor=ACTOR)
     rows = FinalStanding.objects.order_by("position")
     assert [row.player_id for row in rows] == ["p3", "p2", "p1", "p0"]
     assert "Player 3" not in str(rows[0].details) + rows[0].name

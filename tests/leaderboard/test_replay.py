@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from leaderboard import RedisLeaderboard
-from leaderboard.replay import Ranking, Replay, standings
+from leaderboard.log.replay import Ranking, Replay, standings
 
 PLAYERS = st.sampled_from(["ada", "bob", "cy", "é", "p10", "p1"])
 SUBMISSIONS = st.lists(

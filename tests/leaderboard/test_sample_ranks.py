@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from leaderboard.replay import Ranking, Replay, standings
+from leaderboard.log.replay import Ranking, Replay, standings
 from leaderboard.sample.ranks import Ranks
 
 

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.schedule import cron_line, last_boundary, next_boundary, validate_cron
+from leaderboard.models.schedule import cron_line, last_boundary, next_boundary, validate_cron
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

@@ -7,11 +7,13 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from config.redis import get_redis
-from leaderboard import keys, pointer, services
+from config.redis.connections import get_redis
+from leaderboard import keys
+from leaderboard.boards import marks, moderation, profiles, scores
 from leaderboard.engine import LeaderboardError, RowsRefusedError, Submission
+from leaderboard.errors import PlayerBannedError, SeasonClosedError
 from leaderboard.models import Player
-from leaderboard.services import marks, scores
+from leaderboard.seasons import pointer
 from tests.leaderboard.boards import ACTOR, end_time, forget_seasons, ids, open_board, submit
 
 pytestmark = pytest.mark.django_db
@@ -69,14 +71,14 @@ def test_a_bad_score_is_refused_and_nothing_is_written(score, code):
 
 def test_many_rows_have_a_result_each():
     board = open_board(highest_score=100)
-    good, bad, last = services.submit_scores(
+    good, bad, last = scores.submit_scores(
         board=board,
         rows=[Submission("ada", 1), Submission("bob", 101), Submission("cy", 3)],
     )
     assert (good.player_id, good.score, last.rank) == ("ada", 1.0, 1)
     assert bad.code == "score_too_high"
     with pytest.raises(RowsRefusedError):
-        services.submit_scores(
+        scores.submit_scores(
             board=board, rows=[Submission("di", 1), Submission("e", 101)], all_or_nothing=True
         )
     assert board.engine().get_rank("di") is None
@@ -111,7 +113,7 @@ def test_a_season_by_hand_ends_at_its_time_and_refuses_scores():
     submit(board, "ada", 10)
     end_time(board)
     for _ in range(2):
-        with pytest.raises(services.SeasonClosedError):
+        with pytest.raises(SeasonClosedError):
             submit(board, "bob", 20)
     assert ids(board.engine(1).get_top(9)) == ["ada"]
 
@@ -162,10 +164,10 @@ def test_many_writers_at_the_end_of_a_season_open_one_next_and_lose_nothing():
 def test_a_banned_player_is_refused_at_once_and_the_others_are_not():
     board = open_board()
     submit(board, "bot", 99)
-    services.ban_player(board=board, player_id="bot", reason="Bot", actor=ACTOR)
-    with pytest.raises(services.PlayerBannedError):
+    moderation.ban_player(board=board, player_id="bot", reason="Bot", actor=ACTOR)
+    with pytest.raises(PlayerBannedError):
         submit(board, "bot", 100)
-    refused, good = services.submit_scores(
+    refused, good = scores.submit_scores(
         board=board, rows=[Submission("bot", 1), Submission("ada", 1)]
     )
     assert refused.code == "player_banned"
@@ -177,9 +179,9 @@ def test_details_from_outside_do_not_unmask_the_anonymous():
     board = open_board()
     player = Player.objects.create(id="ada", display_name="Ada")
     submit(board, "ada", 10, details={"name": "Ada"})
-    services.update_profile(player=player, privacy="anonymous")
+    profiles.update_profile(player=player, privacy="anonymous")
     submit(board, "ada", 20, details={"name": "Ada"})
-    services.update_details(board=board, player_id="ada", details={"name": "Ada"})
+    scores.update_details(board=board, player_id="ada", details={"name": "Ada"})
     assert board.engine().get_user_metadata("ada")["name"] == "Anonymous"
 
 
@@ -189,7 +191,7 @@ def test_a_new_name_shows_on_every_board_at_once():
     for board in boards[:2]:
         submit(board, "ada", 10, details={"name": "Ada", "level": "3"})
     player = Player.objects.create(id="ada", display_name="Ada")
-    services.update_profile(player=player, display_name="Countess", country="GB")
+    profiles.update_profile(player=player, display_name="Countess", country="GB")
     for board in boards[:2]:
         details = board.engine().get_user_metadata("ada")
         assert (details["name"], details["country"], details["level"]) == ("Countess", "GB", "3")
@@ -201,24 +203,24 @@ def test_who_opts_out_is_not_shown_and_comes_back_with_the_score():
     board = open_board()
     player = Player.objects.create(id="ada")
     submit(board, "ada", 10)
-    services.update_profile(player=player, privacy="opted_out")
+    profiles.update_profile(player=player, privacy="opted_out")
     assert board.engine().get_top(9) == []
     submit(board, "ada", 30)
-    services.update_profile(player=player, privacy="shown")
+    profiles.update_profile(player=player, privacy="shown")
     assert board.engine().get_user_entry("ada")["score"] == 30
 
 
 @pytest.mark.django_db(transaction=True)
 async def test_the_asynchronous_twin_rolls_seasons_too():
     board = await sync_to_async(open_board)(schedule="daily")
-    first = await services.asubmit_score(board=board, player_id="ada", score=10)
+    first = await scores.asubmit_score(board=board, player_id="ada", score=10)
     await sync_to_async(end_time)(board)
-    second, bad = await services.asubmit_scores(
+    second, bad = await scores.asubmit_scores(
         board=board, rows=[Submission("bob", 20), Submission("", 1)]
     )
     assert (first.season, second.season, bad.code) == (1, 2, "empty_id")
     engine = await board.async_engine()
     assert ids(await engine.get_top(9)) == ["bob"]
-    assert (await services.aupdate_details(board=board, player_id="bob", details={"name": "Bob"}))[
+    assert (await scores.aupdate_details(board=board, player_id="bob", details={"name": "Bob"}))[
         "metadata"
     ] == {"name": "Bob"}

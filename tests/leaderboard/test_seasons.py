@@ -5,11 +5,20 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from config.locks import Held, LockTakenError, hold
-from config.redis import get_redis
-from leaderboard import archive, clock, keys, pointer, selectors, services
+from config.redis.connections import get_redis
+from config.redis.locks import Held, LockTakenError, hold
+from leaderboard import keys
+from leaderboard.boards import changing, marks, moderation
+from leaderboard.closing import archive, seasons
+from leaderboard.errors import (
+    PlayerBannedError,
+    SeasonClosedError,
+    SeasonOverlapError,
+    ServiceError,
+)
 from leaderboard.models import AuditEntry, Board, FinalStanding, Season
-from leaderboard.services import boards, marks, seasons
+from leaderboard.seasons import history, pointer
+from leaderboard.worker import clock
 from tests.leaderboard.boards import ACTOR, end_time, forget_seasons, ids, open_board, submit, utc
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +31,7 @@ def _new_process():
 
 
 def close(board, **values):
-    return services.close_season(board=board, actor=ACTOR, **values)
+    return seasons.close_season(board=board, actor=ACTOR, **values)
 
 
 def board_keys(board):
@@ -57,9 +66,9 @@ def test_closing_leaves_the_final_standings_and_nothing_in_redis():
 def test_by_hand_the_board_rests_until_the_next_season_is_opened():
     board = open_board()
     close(board)
-    with pytest.raises(services.SeasonClosedError):
+    with pytest.raises(SeasonClosedError):
         submit(board, "ada", 1)
-    season = services.open_season(board=board, actor=ACTOR, name="Finals")
+    season = seasons.open_season(board=board, actor=ACTOR, name="Finals")
     assert (season.number, season.name, season.state) == (2, "Finals", "open")
     assert submit(board, "ada", 1).season == 2
 
@@ -67,8 +76,8 @@ def test_by_hand_the_board_rests_until_the_next_season_is_opened():
 def test_a_name_that_is_too_long_opens_nothing():
     board = open_board()
     close(board)
-    with pytest.raises(services.ServiceError, match="at most 120 characters"):
-        services.open_season(board=board, actor=ACTOR, name="x" * 121)
+    with pytest.raises(ServiceError, match="at most 120 characters"):
+        seasons.open_season(board=board, actor=ACTOR, name="x" * 121)
     assert not pointer.read(board).is_open
 
 
@@ -76,12 +85,12 @@ def test_a_season_that_begins_now_does_not_take_the_place_of_a_planned_one():
     board = open_board()
     close(board)
     now = timezone.now()
-    services.open_season(board=board, actor=ACTOR, closes=now + timedelta(days=1))
-    services.open_season(board=board, actor=ACTOR, name="Finals", opens=now + timedelta(days=2))
-    with pytest.raises(services.ServiceError, match="Finals is planned"):
+    seasons.open_season(board=board, actor=ACTOR, closes=now + timedelta(days=1))
+    seasons.open_season(board=board, actor=ACTOR, name="Finals", opens=now + timedelta(days=2))
+    with pytest.raises(ServiceError, match="Finals is planned"):
         close(board, open_next=True)
-    with pytest.raises(services.ServiceError, match="Finals is planned"):
-        services.change_board(board=board, changes={"schedule": "daily"}, actor=ACTOR)
+    with pytest.raises(ServiceError, match="Finals is planned"):
+        changing.change_board(board=board, changes={"schedule": "daily"}, actor=ACTOR)
     assert Board.objects.get().schedule == "manual"
     assert (pointer.read(board).number, pointer.read(board).state) == (2, "open")
     close(Board.objects.get())
@@ -89,12 +98,12 @@ def test_a_season_that_begins_now_does_not_take_the_place_of_a_planned_one():
 
 
 def test_an_end_set_by_hand_stays_when_the_zone_changes(monkeypatch):
-    monkeypatch.setattr(boards, "RULES_KNOWN_AFTER", 0.0)
+    monkeypatch.setattr(changing, "RULES_KNOWN_AFTER", 0.0)
     board = open_board()
     close(board)
     end = (timezone.now() + timedelta(days=1)).replace(microsecond=0)
-    services.open_season(board=board, actor=ACTOR, closes=end)
-    services.change_board(board=board, changes={"time_zone": "Asia/Tokyo"}, actor=ACTOR)
+    seasons.open_season(board=board, actor=ACTOR, closes=end)
+    changing.change_board(board=board, changes={"time_zone": "Asia/Tokyo"}, actor=ACTOR)
     assert pointer.read(board).closes_at == end
     assert Season.objects.get(number=2).closes == end
 
@@ -121,7 +130,7 @@ def test_hidden_players_are_not_archived_and_leave_nothing():
     board = open_board()
     submit(board, "bot", 99, details={"name": "Bot"})
     submit(board, "ada", 10)
-    services.hide_player(board=board, player_id="bot", reason="Bot", actor=ACTOR)
+    moderation.hide_player(board=board, player_id="bot", reason="Bot", actor=ACTOR)
     season = close(board)
     assert [row.player_id for row in season.standings.all()] == ["ada"]
     assert not {key for key in board_keys(board) if ":user:" in key or ":s1" in key}
@@ -130,11 +139,11 @@ def test_hidden_players_are_not_archived_and_leave_nothing():
 def test_closing_a_closed_season_says_so():
     board = open_board()
     close(board)
-    with pytest.raises(services.SeasonClosedError, match="Season 1 is already closed"):
+    with pytest.raises(SeasonClosedError, match="Season 1 is already closed"):
         close(board)
     board = open_board("daily", schedule="daily")
     close(board, number=1)
-    with pytest.raises(services.SeasonClosedError, match="already closed"):
+    with pytest.raises(SeasonClosedError, match="already closed"):
         close(board, number=1)
     assert Season.objects.filter(board=board, state="closed").count() == 1
 
@@ -151,8 +160,8 @@ def test_closing_a_closed_season_says_so():
 def test_seasons_cannot_overlap(values, message):
     board = open_board()
     times = {name: timezone.now() + ahead for name, ahead in values.items()}
-    with pytest.raises(services.ServiceError, match=message):
-        services.open_season(board=board, actor=ACTOR, **times)
+    with pytest.raises(ServiceError, match=message):
+        seasons.open_season(board=board, actor=ACTOR, **times)
     assert Season.objects.filter(board=board).count() == 1
 
 
@@ -160,13 +169,13 @@ def test_a_planned_season_is_opened_by_the_clock():
     board = open_board()
     close(board)
     soon = timezone.now() + timedelta(days=1)
-    planned = services.open_season(
+    planned = seasons.open_season(
         board=board, actor=ACTOR, name="Cup", opens=soon, closes=soon + timedelta(days=1)
     )
-    with pytest.raises(services.SeasonOverlapError, match="planned"):
-        services.open_season(board=board, actor=ACTOR)
-    with pytest.raises(services.SeasonOverlapError, match="planned season already"):
-        services.open_season(board=board, actor=ACTOR, opens=soon)
+    with pytest.raises(SeasonOverlapError, match="planned"):
+        seasons.open_season(board=board, actor=ACTOR)
+    with pytest.raises(SeasonOverlapError, match="planned season already"):
+        seasons.open_season(board=board, actor=ACTOR, opens=soon)
     clock.Clock().tick()
     assert not pointer.read(board).is_open
     Season.objects.filter(pk=planned.pk).update(opens=timezone.now() - timedelta(minutes=1))
@@ -187,7 +196,7 @@ def test_the_clock_ends_and_archives_a_season_that_nobody_plays():
     assert (first.state, first.entries, first.closed_at) == ("closed", 1, end)
     assert (second.state, second.opens) == ("open", end)
     assert clock.archive_waiting() == 0
-    assert [season["number"] for season in selectors.season_list(board)] == [1]
+    assert [season["number"] for season in history.season_list(board)] == [1]
 
 
 def test_seasons_that_ended_while_no_worker_ran_are_all_archived():
@@ -210,12 +219,12 @@ def test_seasons_that_ended_while_no_worker_ran_are_all_archived():
 def test_a_lost_pointer_comes_back_with_the_clock_and_with_it_the_restrictions():
     board = open_board()
     submit(board, "bot", 1)
-    services.ban_player(player_id="bot", reason="Bot", actor=ACTOR)
+    moderation.ban_player(player_id="bot", reason="Bot", actor=ACTOR)
     get_redis().flushdb()
     clock.Clock().tick()
     assert pointer.read(board).is_open
     assert get_redis().sismember(keys.hidden(board.key), "bot")
-    with pytest.raises(services.PlayerBannedError):
+    with pytest.raises(PlayerBannedError):
         submit(board, "bot", 1)
 
 

@@ -5,11 +5,12 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from leaderboard import consumer, pointer, selectors
+from leaderboard.boards.changing import forget_keys, rebuild_board
+from leaderboard.boards.size_limit import set_size_limit
+from leaderboard.log import consumer
 from leaderboard.models import Board, Player, ScoreEvent, Season
 from leaderboard.sample.catalogue import CATALOGUE
-from leaderboard.services.boards import forget_keys, rebuild_board
-from leaderboard.services.limits import set_size_limit
+from leaderboard.seasons import history, pointer
 from sessions_app.models import Flag
 from tests.leaderboard.boards import ACTOR, open_board, submit
 from tests.leaderboard.commands import refused, run
@@ -39,7 +40,7 @@ def test_five_boards_with_a_running_and_past_seasons():
     for board in Board.objects.all():
         assert board.engine().get_size() == 31
         assert pointer.read(board).is_open
-        past = selectors.season_list(board)
+        past = history.season_list(board)
         assert len(past) >= 3
         assert past[0]["podium"][0]["name"]
         for window in board.windows:

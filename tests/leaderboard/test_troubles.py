@@ -4,10 +4,13 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.db import OperationalError
 
-from config.redis import get_redis
-from leaderboard import archive, clock, consumer, keys, nearby, services, troubles
+from config.redis.connections import get_redis
+from leaderboard import keys
+from leaderboard.boards import nearby
+from leaderboard.closing import archive, seasons
+from leaderboard.log import consumer, troubles
 from leaderboard.models import Board, ScoreEvent, Season
-from leaderboard.services import seasons
+from leaderboard.worker import clock
 from sessions_app import ops
 from tests.leaderboard.boards import ACTOR, end_time, forget_seasons, open_board, submit
 
@@ -42,7 +45,7 @@ def noted():
 
 def test_the_archive_of_one_board_fails_and_the_others_are_archived(two, monkeypatch, caplog):
     for board in two:
-        services.close_season(board=board, actor=ACTOR, archive_now=False)
+        seasons.close_season(board=board, actor=ACTOR, archive_now=False)
     with monkeypatch.context() as bad:
         bad.setattr(archive, "gather", fail_for("aaa", archive.gather))
         assert clock.archive_waiting() == 1
@@ -105,7 +108,7 @@ def test_what_cannot_be_stored_of_one_board_holds_up_no_other(two, monkeypatch):
     for board in two:
         submit(board, "ada", 1)
     with monkeypatch.context() as bad:
-        bad.setattr(consumer.overtaking, "tell", fail_for("aaa", consumer.overtaking.tell))
+        bad.setattr(consumer, "_followers", [fail_for("aaa", lambda board, events: None)])
         readers.run_once()
     assert consumer.lag(two[1]) == 0
     assert [(duty, slug) for duty, slug, _ in noted()] == [("log", "aaa")]

@@ -9,10 +9,13 @@ import threading
 import pytest
 from django.db import OperationalError
 
-from config.locks import hold
-from leaderboard import clock, consumer, pointer, services
+from config.redis.locks import hold
+from leaderboard.boards import changing
+from leaderboard.log import consumer
 from leaderboard.models import ScoreEvent, Season
-from leaderboard.worker import Worker
+from leaderboard.seasons import pointer
+from leaderboard.worker import clock
+from leaderboard.worker.duties import Worker
 from tests.leaderboard.boards import ACTOR, end_time, forget_seasons, open_board, submit
 from tests.servers import ON_CLUSTER, OWN_SERVER, new_database, wait_for
 
@@ -83,7 +86,7 @@ def test_the_log_waits_in_redis_for_the_next_score_of_any_board(start):
     submit(late, "ada", 10)
     wait_for(lambda: consumer.lag(late) == 0)
     wait_for(is_waiting)
-    services.delete_board(board=late, actor=ACTOR)
+    changing.delete_board(board=late, actor=ACTOR)
     submit(boards[0], "bob", 5)
     wait_for(lambda: consumer.lag(boards[0]) == 0)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from ratelimit import guard, metrics, policies, pulse
+from ratelimit import guard, metrics, policies, sync
 
 
 @pytest.fixture(autouse=True)
@@ -12,7 +12,7 @@ def _fresh_process():
         guard.shield.clear()
         guard.breaker.succeeded()
         metrics.take_tally()
-        pulse.forget()
+        sync.forget()
 
     forget()
     yield

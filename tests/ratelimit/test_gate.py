@@ -5,8 +5,8 @@ import json
 import pytest
 from django.core.handlers.asgi import ASGIHandler
 
-from config.access import CLIENT
-from config.redis import close_async_redis
+from config.redis.connections import close_async_redis
+from config.web.access_log import CLIENT
 from ratelimit import gate, policies
 from ratelimit.gate import Gate
 from tests.asgi import ask

@@ -1,8 +1,8 @@
 import pytest
 from django.contrib.auth.models import Group, User
 
-from config.redis import get_redis
-from ratelimit import policies, whose
+from config.redis.connections import get_redis
+from ratelimit import callers, policies
 from ratelimit.middleware import default_policy
 
 
@@ -104,7 +104,7 @@ def test_a_network_can_be_exempt(client, settings, network):
 
 
 def test_an_api_key_can_be_exempt(client, settings):
-    override(settings, page=f"1/hour by ip, exempt key {whose.fingerprint('rk_mine')}")
+    override(settings, page=f"1/hour by ip, exempt key {callers.fingerprint('rk_mine')}")
     mine, other = ({"authorization": f"Bearer {key}"} for key in ("rk_mine", "rk_other"))
     assert statuses(client, "/plain/", headers=mine) == [200, 200, 200]
     assert statuses(client, "/plain/", headers=other) == [200, 429, 429]

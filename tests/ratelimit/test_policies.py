@@ -4,7 +4,7 @@ import pytest
 
 import config.settings
 from config.errors import ConfigurationError
-from ratelimit import policies, pulse
+from ratelimit import policies, sync
 from ratelimit.models import PolicyOverride
 from tests.servers import wait_for
 
@@ -51,13 +51,13 @@ def test_a_prefix_without_a_policy_stops_the_start(settings):
 @pytest.mark.django_db
 def test_an_override_is_in_force_after_a_pulse_and_gone_with_its_row():
     override = PolicyOverride.objects.create(policy="signup", sentence="2/day, shadow")
-    pulse.once()
+    sync.once()
     changed = policies.get("signup")
     assert (changed.limits[0].count, changed.limits[0].window, changed.shadow) == (2, 86400, True)
     assert changed.by == policies.configured("signup").by
     override.active = False
     override.save()
-    pulse.once()
+    sync.once()
     assert policies.get("signup") == policies.configured("signup")
 
 
@@ -66,7 +66,7 @@ def test_an_override_that_no_longer_fits_is_left_aside(caplog):
     PolicyOverride.objects.create(policy="gone", sentence="2/day")
     PolicyOverride.objects.create(policy="signup", sentence="nonsense")
     PolicyOverride.objects.create(policy="search", sentence="7/minute")
-    pulse.once()
+    sync.once()
     assert policies.get("search").limits[0].count == 7
     assert policies.get("signup") == policies.configured("signup")
     assert [record.policy for record in caplog.records] == ["gone", "signup"]
@@ -76,8 +76,8 @@ def test_an_override_that_no_longer_fits_is_left_aside(caplog):
 def test_every_process_takes_an_override_over_by_itself(settings, monkeypatch):
     """The pulse's own thread, with its own database connection."""
     settings.RATE_LIMIT_PULSE = 0.05
-    monkeypatch.setattr(pulse, "_stopping", threading.Event())
-    thread = threading.Thread(target=pulse._beat)
+    monkeypatch.setattr(sync, "_stopping", threading.Event())
+    thread = threading.Thread(target=sync._beat)
     thread.start()
     try:
         PolicyOverride.objects.create(policy="signup", sentence="2/day")
@@ -85,7 +85,7 @@ def test_every_process_takes_an_override_over_by_itself(settings, monkeypatch):
         PolicyOverride.objects.all().delete()
         wait_for(lambda: policies.get("signup").limits[0].count != 2)
     finally:
-        pulse._stopping.set()
+        sync._stopping.set()
         thread.join()
 
 

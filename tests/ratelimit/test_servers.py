@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from config.redis import cache_settings, close_async_redis, get_redis
+from config.redis.connections import cache_settings, close_async_redis, get_redis
 from ratelimit import guard, policies, selectors, services
 from ratelimit.algorithms import TIMED
 from ratelimit.limiter import Limiter

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from ratelimit import guard, metrics, policies, pulse, selectors, services, whose
+from ratelimit import callers, guard, metrics, policies, selectors, services, sync
 from ratelimit.models import PolicyOverride
 
 ADA = "user:42"
@@ -41,7 +41,7 @@ def test_the_command_peeks_without_charging():
 
 
 def test_the_command_spells_hashed_callers_as_requests_do():
-    caller = f"{whose.ip_name('2001:db8::1')}+{whose.field_name('username', 'ada')}"
+    caller = f"{callers.ip_name('2001:db8::1')}+{callers.field_name('username', 'ada')}"
     guard.hit("door", caller)
     assert "1 of 2 left" in run("peek", "door", "username=Ada", "ip=2001:0db8::1")
 
@@ -83,19 +83,19 @@ def test_a_wrong_argument_gets_a_clear_line(words, said):
 
 def test_a_block_reaches_other_processes_with_their_next_pulse():
     services.block_caller(policy="two", caller=ADA, seconds=60, actor="test")
-    pulse.forget()  # as if another process had done it
+    sync.forget()  # as if another process had done it
     assert guard.hit("two", ADA)
-    pulse.take_over_blocks()
+    sync.take_over_blocks()
     assert not guard.hit("two", ADA)
 
 
 def test_a_reset_elsewhere_clears_the_shield_with_the_next_pulse(redis_client):
-    pulse.take_over_blocks()
+    sync.take_over_blocks()
     for _ in range(3):
         guard.hit("two", ADA)
     redis_client.delete(*policies.get("two").state_keys(ADA))
     redis_client.set("rl:changes", "by another process")
-    pulse.take_over_blocks()
+    sync.take_over_blocks()
     assert guard.hit("two", ADA)
 
 
@@ -126,8 +126,8 @@ def test_what_a_process_remembers_of_callers_is_bounded(monkeypatch):
 
 def test_a_tally_is_written_once_and_expires(redis_client):
     guard.hit("two", ADA)
-    pulse.write_tally()
-    pulse.write_tally()
+    sync.write_tally()
+    sync.write_tally()
     assert selectors.summary().busiest[0].count == 1
     assert all(redis_client.ttl(key) > 0 for key in redis_client.scan_iter())
 

@@ -2,7 +2,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser, User
 from django.test import RequestFactory
 
-from ratelimit import whose
+from ratelimit import callers
 
 PEER = "198.51.100.9"
 
@@ -38,7 +38,7 @@ def test_the_address_is_the_one_the_outermost_trusted_proxy_saw(
     settings, proxies, forwarded, expected
 ):
     settings.TRUSTED_PROXIES = proxies
-    assert whose.client_ip(request(forwarded)) == expected
+    assert callers.client_ip(request(forwarded)) == expected
 
 
 @pytest.mark.parametrize("proxies", [0, 1])
@@ -47,7 +47,7 @@ def test_a_spoofing_caller_stays_the_same_caller(settings, proxies):
     true = "203.0.113.7"
     honest = request(true)
     names = {
-        whose.of(spoofed, ["ip"])
+        callers.of(spoofed, ["ip"])
         for spoofed in (
             honest,
             request(f"1.2.3.4, {true}"),
@@ -71,43 +71,43 @@ def test_every_spelling_of_an_address_is_one_caller():
         "2001:db8::1%0",
         "2001:db8::ffff:1",  # the same household's /64
     ]
-    assert len({whose.ip_name(spelling) for spelling in spellings}) == 1
-    assert whose.ip_name("2001:db8:0:1::1") != whose.ip_name("2001:db8::1")
-    assert whose.ip_name("::ffff:203.0.113.7") == whose.ip_name("203.0.113.7")
-    assert whose.ip_name("203.0.113.8") != whose.ip_name("203.0.113.7")
+    assert len({callers.ip_name(spelling) for spelling in spellings}) == 1
+    assert callers.ip_name("2001:db8:0:1::1") != callers.ip_name("2001:db8::1")
+    assert callers.ip_name("::ffff:203.0.113.7") == callers.ip_name("203.0.113.7")
+    assert callers.ip_name("203.0.113.8") != callers.ip_name("203.0.113.7")
 
 
 def test_a_socket_without_an_address_is_a_caller_too():
-    assert whose.client_ip(request(peer="")) == whose.UNKNOWN
+    assert callers.client_ip(request(peer="")) == callers.UNKNOWN
 
 
 def test_personal_data_is_hashed_with_the_sites_secret(settings):
-    name = whose.ip_name("203.0.113.7")
+    name = callers.ip_name("203.0.113.7")
     assert "203" not in name.removeprefix("ip:")
-    whose.ip_name.cache_clear()
+    callers.ip_name.cache_clear()
     settings.SECRET_KEY = "another"
-    assert whose.ip_name("203.0.113.7") != name
-    whose.ip_name.cache_clear()
+    assert callers.ip_name("203.0.113.7") != name
+    callers.ip_name.cache_clear()
 
 
 def test_a_user_is_known_by_the_account_and_a_stranger_by_the_address():
     signed_in, stranger = request(), request()
     signed_in.user, stranger.user = User(pk=42), AnonymousUser()
-    assert whose.of(signed_in, ["user"]) == "user:42"
-    assert whose.of(stranger, ["user"]) == whose.ip_name(PEER)
+    assert callers.of(signed_in, ["user"]) == "user:42"
+    assert callers.of(stranger, ["user"]) == callers.ip_name(PEER)
 
 
 def test_a_key_is_taken_from_either_header():
     bearer = request(HTTP_AUTHORIZATION="Bearer rk_secret")
     header = request(HTTP_X_API_KEY="rk_secret")
-    assert whose.of(bearer, ["api_key"]) == whose.of(header, ["api_key"])
-    assert "rk_secret" not in whose.of(bearer, ["api_key"])
-    assert whose.of(request(HTTP_AUTHORIZATION="Basic abc"), ["api_key"]) == whose.ip_name(PEER)
+    assert callers.of(bearer, ["api_key"]) == callers.of(header, ["api_key"])
+    assert "rk_secret" not in callers.of(bearer, ["api_key"])
+    assert callers.of(request(HTTP_AUTHORIZATION="Basic abc"), ["api_key"]) == callers.ip_name(PEER)
 
 
 def test_case_and_spaces_in_a_user_name_are_no_way_around():
     names = {
-        whose.of(RequestFactory().post("/", {"username": name}), ["username"])
+        callers.of(RequestFactory().post("/", {"username": name}), ["username"])
         for name in ("ada", "ADA", " Ada ", "\uff21\uff44\uff41")
     }
     assert len(names) == 1
@@ -118,14 +118,14 @@ def shard(request):
 
 
 def test_any_function_can_name_the_caller():
-    assert whose.of(request(), [f"{__name__}.shard", "everyone"]) == "shard-7+everyone"
+    assert callers.of(request(), [f"{__name__}.shard", "everyone"]) == "shard-7+everyone"
 
 
 def test_staff_can_spell_a_caller_out():
     posted = RequestFactory().post("/", {"username": "ada"}, REMOTE_ADDR=PEER)
     by = ["ip", "username"]
-    assert whose.spelled_out(by, f"username=Ada ip={PEER}") == whose.of(posted, by)
-    assert whose.spelled_out(by, "ip:abc+username:def") == "ip:abc+username:def"
+    assert callers.spelled_out(by, f"username=Ada ip={PEER}") == callers.of(posted, by)
+    assert callers.spelled_out(by, "ip:abc+username:def") == "ip:abc+username:def"
     for text in ("", "ip=1.1.1.1", "user=3"):
         with pytest.raises(ValueError, match="ip=… username=…"):
-            whose.spelled_out(by, text)
+            callers.spelled_out(by, text)

@@ -10,10 +10,10 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from config.functions import Library
+from config.redis.functions import Library
+from config.redis.wire import AsyncWire, Wire
 from ratelimit.limiter import Limiter
 from ratelimit.sentence import parse
-from ratelimit.wire import AsyncWire, Wire
 from tests.servers import redis_server, wait_for
 
 pytestmark = pytest.mark.one_server  # a cluster has no short way: the key chooses the connection

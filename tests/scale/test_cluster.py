@@ -8,10 +8,10 @@ import redis
 import redis.asyncio
 from redis.cluster import key_slot
 
-from config.cluster import AsyncCautiousCluster, CautiousCluster, ClusterAwayError
-from config.functions import Library
-from config.listening import listener
-from config.redis import OUTAGE_ERRORS, Address, ConnectionFactory
+from config.redis.cluster import AsyncCautiousCluster, CautiousCluster, ClusterAwayError
+from config.redis.connections import OUTAGE_ERRORS, Address, ConnectionFactory
+from config.redis.functions import Library
+from config.redis.listening import listener
 from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard, keys
 from tests.servers import FAILOVER, free_port, redis_cluster, wait_for
 from tests.topologies import cluster_url, freeze, has_replaced, move_slot, thaw

@@ -3,8 +3,8 @@
 import pytest
 import redis.asyncio
 
-from config.redis import OUTAGE_ERRORS
-from config.replication import NotReplicatedError
+from config.redis.connections import OUTAGE_ERRORS
+from config.redis.replication import NotReplicatedError
 from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard
 from tests.servers import RedisServer, redis_server, wait_for
 from tests.topologies import follows, freeze, thaw

@@ -8,18 +8,18 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
 
-from config.redis import close_async_redis
-from leaderboard import services
+from config.redis.connections import close_async_redis
+from leaderboard.access.audit import WORKER
 from leaderboard.api import codecs
 from leaderboard.api.callers import keyring
+from leaderboard.api.hot import bodies
+from leaderboard.api.hot.app import lane
+from leaderboard.api.hot.reads import LONGEST_TARGET, Kept, Store
+from leaderboard.closing import seasons
 from leaderboard.engine import LeaderboardError
-from leaderboard.fastlane import bodies
-from leaderboard.fastlane.app import lane
-from leaderboard.fastlane.reads import LONGEST_TARGET, Kept, Store
 from leaderboard.live.lane import LiveLane
 from leaderboard.models import Player
-from leaderboard.services.audit import WORKER
-from ratelimit import policies, requests, whose
+from ratelimit import callers, policies, requests
 from ratelimit.middleware import default_policy
 from sessions_app.models import Flag
 from tests.asgi import ask
@@ -308,7 +308,7 @@ def test_machines_on_this_one_are_never_refused_and_others_do_not_share_with_pag
 
 def test_exports_have_a_limit_of_their_own(board, client):
     submit(board, "ada", 5)
-    services.close_season(board=board, actor=WORKER)
+    seasons.close_season(board=board, actor=WORKER)
     path = "/boards/cup/seasons/1/?format=csv"
     for _ in range(20):
         answer = client.get(path)
@@ -349,7 +349,7 @@ def test_only_short_addresses_that_were_paid_for_are_remembered(board):
 
 def test_a_limit_looks_at_no_more_of_a_user_name_than_an_account_can_have():
     long = "a" * 1_000_000
-    assert whose.field_name("username", long + "1") == whose.field_name("username", long + "2")
+    assert callers.field_name("username", long + "1") == callers.field_name("username", long + "2")
 
 
 # ---- what was asked not to be shown --------------------------------------------------------------

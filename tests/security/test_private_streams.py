@@ -9,10 +9,10 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group, Permission, User
 
 from config.asgi import application
-from config.redis import close_async_redis
-from leaderboard import access
+from config.redis.connections import close_async_redis
+from leaderboard.access import rights
 from leaderboard.api.callers import keyring
-from leaderboard.fastlane import boards, live
+from leaderboard.api.hot import boards, live
 from leaderboard.live import hub
 from leaderboard.live.hub import close_hub
 from leaderboard.models import ApiKey
@@ -95,7 +95,7 @@ async def test_a_member_who_is_taken_off_is_out(board):
 
 def _sign_in(session, user):
     session["_auth_user_id"] = str(user.pk)
-    session["_auth_user_backend"] = "leaderboard.accounts.AccountBackend"
+    session["_auth_user_backend"] = "leaderboard.access.accounts.AccountBackend"
     session["_auth_user_hash"] = user.get_session_auth_hash()
     session.save()
 
@@ -211,7 +211,7 @@ async def test_rights_that_stay_the_same_end_no_stream(board, monkeypatch):
         looks.append(user_ids)
         if len(looks) == 3:
             loop.call_soon_threadsafe(looked.set)
-        return access.rights_of(user_ids)
+        return rights.rights_of(user_ids)
 
     monkeypatch.setattr(hub, "rights_of", rights_of)
     stream = await Watching(cookie=f"sessionid={session.session_key}").open()

@@ -11,9 +11,9 @@ from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.base import SessionBase, UpdateError
 from django.contrib.sessions.exceptions import SessionInterrupted
 
+from config.redis.calls import perform
 from sessions_app import backend, keys
 from sessions_app.backend import SessionStore
-from sessions_app.calls import perform
 
 
 def saved(**data):

@@ -20,7 +20,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from config.redis import close_async_redis
+from config.redis.connections import close_async_redis
 from sessions_app.backend import SessionStore
 
 UNKNOWN = "nobodyhasthiskeyofthirtytwochars"

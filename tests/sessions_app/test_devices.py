@@ -5,7 +5,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.test import Client
 
-from config.redis import get_redis
+from config.redis.connections import get_redis
 from sessions_app import devices, keys
 from sessions_app.backend import SessionStore, digest_of
 from sessions_app.devices import name_client, shorten_address

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.contrib.auth.models import AnonymousUser, User
 
-from config.redis import get_async_redis, get_redis
+from config.redis.connections import get_async_redis, get_redis
 from leaderboard.models import Player
 from sessions_app import keys, presence
 from tests.sessions_app.test_backend import in_threads

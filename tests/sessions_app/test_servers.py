@@ -7,10 +7,10 @@ import pytest
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.base import UpdateError
 
-from config.redis import cache_settings, close_async_redis, get_redis
+from config.redis.connections import cache_settings, close_async_redis, get_redis
 from leaderboard import keys as leaderboard_keys
 from leaderboard.models import Board
-from leaderboard.ops import boards
+from leaderboard.pages.ops import boards
 from sessions_app import devices, flags, keys, presence, visits
 from sessions_app.backend import SessionStore
 from sessions_app.models import Flag

@@ -9,7 +9,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.http import HttpResponse
 from django.utils import timezone
 
-from config.redis import OUTAGE_ERRORS
+from config.redis.connections import OUTAGE_ERRORS
 from sessions_app import keys, visits
 from sessions_app.visitors import COOKIE, looks_like_bot, set_cookie, visitor_id
 

@@ -7,7 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.contrib.auth import get_user_model
 
-from leaderboard.services import Actor, create_board
+from leaderboard.access.audit import Actor
+from leaderboard.boards.changing import create_board
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery"

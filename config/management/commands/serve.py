@@ -26,10 +26,11 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from redis.exceptions import ResponseError
 
-from config import addresses, embedded, functions, locks, trial
+from config import addresses, trial
 from config.errors import ConfigurationError
 from config.processes import PARENT_LOCK, AlreadyRunningError, FileLock
-from config.redis import OUTAGE_ERRORS, get_redis
+from config.redis import embedded, functions, locks
+from config.redis.connections import OUTAGE_ERRORS, get_redis
 
 logger = logging.getLogger("rostrum.serve")
 
@@ -207,7 +208,7 @@ class Serving:
         alive = FileLock(lock_path)
         environment = os.environ | self.environment() | {PARENT_LOCK: str(lock_path)}
         try:
-            self.start("web", ["-m", "config.web"], environment)
+            self.start("web", ["-m", "config.web.server"], environment)
             if not self.options["no_worker"]:
                 self.start("worker", ["manage.py", "worker"], environment)
             if self.wait_until_up():

@@ -7,10 +7,10 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Router
 
+from leaderboard.access.listing import visible_boards
 from leaderboard.api import callers, queries, schemas
 from leaderboard.api.requests import board_for, caller_of, read, view
 from leaderboard.models import Board, Player
-from leaderboard.selectors import visible_boards
 from sessions_app import presence
 
 router = Router(tags=["Boards"])

@@ -11,9 +11,9 @@ from pydantic import Field
 
 from leaderboard.api import cursors, queries, schemas
 from leaderboard.api.errors import ApiError
+from leaderboard.api.hot.reads import entry
 from leaderboard.api.requests import View, board_for, named, read, view
 from leaderboard.engine.positions import Position
-from leaderboard.fastlane.reads import entry
 
 router = Router(tags=["Entries"])
 

@@ -8,10 +8,10 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
 from config.times import utc_text
-from leaderboard import nearby
 from leaderboard.api import queries, schemas
 from leaderboard.api.errors import ApiError
 from leaderboard.api.requests import board_for, caller_of, named, once, read, reply, submit
+from leaderboard.boards import nearby
 from sessions_app.flags import flag_enabled
 
 router = Router(tags=["Nearby"])

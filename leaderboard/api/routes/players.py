@@ -7,8 +7,9 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
-from leaderboard import aliases, selectors, services
+from leaderboard.access import aliases, people
 from leaderboard.api import queries, schemas
+from leaderboard.api.hot.reads import entry, player_not_found
 from leaderboard.api.requests import (
     board_for,
     caller_of,
@@ -19,9 +20,9 @@ from leaderboard.api.requests import (
     reply,
     submit,
 )
-from leaderboard.fastlane.reads import entry, player_not_found
-from leaderboard.pointer import moment
-from leaderboard.selectors import people
+from leaderboard.boards import moderation, scores
+from leaderboard.seasons import history
+from leaderboard.seasons.pointer import moment
 
 router = Router(tags=["Players"])
 
@@ -42,7 +43,7 @@ def player_history(
     found = people.find_shown(board, player, with_ids=with_ids)
     if found is None:
         raise player_not_found()
-    events = selectors.history(board, found, season=query.season, limit=query.limit)
+    events = history.history(board, found, season=query.season, limit=query.limit)
     return {
         "board": board.slug,
         "player": player,
@@ -86,7 +87,7 @@ def change_details(
 ) -> HttpResponse:
     """Adds to the details, replaces those given and removes those that are null; the score stays as
     it is."""
-    result = services.update_details(
+    result = scores.update_details(
         board=board_for(request, slug, submit),
         player_id=named(request, player),
         details=body.details,
@@ -107,7 +108,7 @@ def change_details(
 @once(moderate)
 def remove_player(request: HttpRequest, slug: str, player: str) -> HttpResponse:
     """From the season and every window, with the details."""
-    services.remove_player(
+    moderation.remove_player(
         board=board_for(request, slug, moderate),
         player_id=named(request, player),
         reason="Removed through the API.",

@@ -6,8 +6,8 @@ from django.http import HttpRequest
 from ninja import Query, Router
 
 from leaderboard.api import queries, schemas
+from leaderboard.api.hot import bodies
 from leaderboard.api.requests import submit
-from leaderboard.fastlane import bodies
 
 router = Router(tags=["Scores"])
 

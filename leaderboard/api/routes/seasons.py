@@ -9,12 +9,14 @@ from ninja import Query, Router
 from pydantic import Field
 
 from config.times import utc_text
-from leaderboard import selectors, services
 from leaderboard.api import queries, schemas
 from leaderboard.api.errors import ApiError
 from leaderboard.api.requests import admin, board_for, caller_of, check_etag, once, read, reply
+from leaderboard.boards import changing
+from leaderboard.closing import seasons
 from leaderboard.models import Season
-from leaderboard.selectors.history import names_version
+from leaderboard.seasons import history
+from leaderboard.seasons.history import names_version
 
 router = Router(tags=["Seasons"])
 
@@ -47,7 +49,7 @@ def _check_etag(request: HttpRequest, *parts: Any) -> None:
 def list_seasons(request: HttpRequest, slug: str) -> dict[str, Any]:
     """Archived seasons with their podiums."""
     board = board_for(request, slug)
-    seasons = selectors.season_list(board)
+    seasons = history.season_list(board)
     newest = seasons[0]["number"] if seasons else 0
     _check_etag(request, "seasons", newest, len(seasons))
     return {
@@ -75,7 +77,7 @@ def season_standings(
     end is empty."""
     board = board_for(request, slug)
     try:
-        found = selectors.season_page(board, number, page=query.page, per_page=query.limit)
+        found = history.season_page(board, number, page=query.page, per_page=query.limit)
     except Season.DoesNotExist:
         raise ApiError(404, "unknown_season", "There is no such past season.") from None
     closed = found.season.closed_at
@@ -105,7 +107,7 @@ def close_season(
     request: HttpRequest, slug: str, body: queries.CloseIn = NOTHING_SAID
 ) -> HttpResponse:
     """Archives it and answers when the final standings are stored. The body may be empty."""
-    season = services.close_season(
+    season = seasons.close_season(
         board=board_for(request, slug, admin),
         actor=caller_of(request).actor,
         open_next=body.open_next,
@@ -132,7 +134,7 @@ def close_season(
 @once(admin)
 def reset_board(request: HttpRequest, slug: str) -> HttpResponse:
     """Takes everybody off the board and its windows. Past seasons stay."""
-    services.reset_board(
+    changing.reset_board(
         board=board_for(request, slug, admin),
         actor=caller_of(request).actor,
         season_only=True,

@@ -2,6 +2,6 @@
 
 from pathlib import Path
 
-from config.functions import Library
+from config.redis.functions import Library
 
 LIBRARY = Library.of_folder("leaderboard", Path(__file__).parent)

@@ -8,9 +8,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from leaderboard import exchange, pointer
+from leaderboard.files import standings
 from leaderboard.management.arguments import LeaderboardCommand, board_named, positive
 from leaderboard.models import Season
+from leaderboard.seasons import pointer
 
 
 class Command(LeaderboardCommand):
@@ -25,7 +26,7 @@ class Command(LeaderboardCommand):
         parser.add_argument(
             "--season", type=positive, help="number of a season; without it, the running one"
         )
-        parser.add_argument("--format", choices=exchange.FORMATS, default="csv")
+        parser.add_argument("--format", choices=standings.FORMATS, default="csv")
         parser.add_argument("--output", help="file to write; without it, the terminal")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -33,13 +34,13 @@ class Command(LeaderboardCommand):
         at = pointer.current(board)
         number = options["season"] or (at.number if at else 0)
         if at is not None and at.is_open and number == at.number:
-            rows = exchange.live_rows(board, number)
+            rows = standings.live_rows(board, number)
         else:
             season = Season.objects.filter(board=board, number=number, state="closed").first()
             if season is None:
                 raise CommandError(f"{board.slug} has no season {number} with standings.")
-            rows = exchange.archived_rows(season)
-        pieces = exchange.written(rows, options["format"])
+            rows = standings.archived_rows(season)
+        pieces = standings.written(rows, options["format"])
         if not options["output"]:
             # A reader who leaves half way leaves no cursor open.
             with closing(rows), closing(pieces):

@@ -12,15 +12,18 @@ import msgspec
 from django.core.management.base import CommandError, CommandParser
 from msgspec.structs import replace
 
-from config.redis import get_redis
-from leaderboard import exchange, keys, pointer, score_files
+from config.redis.connections import get_redis
+from leaderboard import keys
+from leaderboard.boards.enrolment import enrol
+from leaderboard.boards.scores import submit_scores
 from leaderboard.engine import Submission
+from leaderboard.files import scores as score_files
+from leaderboard.files import standings
+from leaderboard.files.scores import BadLineError, Line, PersonLine
 from leaderboard.management.arguments import LeaderboardCommand, board_named
 from leaderboard.management.progress import progress
 from leaderboard.models import Board, ScoreEvent
-from leaderboard.score_files import BadLineError, Line, PersonLine
-from leaderboard.services import submit_scores
-from leaderboard.services.enrolment import enrol
+from leaderboard.seasons import pointer
 
 BATCH = 1000
 SHOWN = 20
@@ -44,7 +47,7 @@ class Command(LeaderboardCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("board", help="the board's slug")
         parser.add_argument("file", help="a file that ends in .csv, .tsv, .json or .ndjson")
-        parser.add_argument("--format", choices=exchange.FORMATS, help="for any other ending")
+        parser.add_argument("--format", choices=standings.FORMATS, help="for any other ending")
         parser.add_argument("--dry-run", action="store_true", help="check the file, submit nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -7,10 +7,13 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from leaderboard.differences import Report
+from leaderboard.access import audit
+from leaderboard.boards.changing import rebuild_board
+from leaderboard.closing.rearchive import rebuild_season
+from leaderboard.errors import WouldLoseError
+from leaderboard.log.differences import Report
 from leaderboard.management.arguments import LeaderboardCommand, board_named, positive
 from leaderboard.management.progress import progress
-from leaderboard.services import WouldLoseError, audit, rebuild_board, rebuild_season
 
 
 class Command(LeaderboardCommand):

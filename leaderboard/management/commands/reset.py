@@ -6,9 +6,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from leaderboard.access import audit
+from leaderboard.boards.changing import reset_board
 from leaderboard.management.arguments import LeaderboardCommand, board_named
 from leaderboard.models import Board
-from leaderboard.services import audit, reset_board
 
 
 class Command(LeaderboardCommand):

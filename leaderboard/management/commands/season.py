@@ -8,10 +8,11 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils.dateparse import parse_datetime
 
+from leaderboard.access import audit
+from leaderboard.closing.seasons import close_season, closing_sentence, open_season
 from leaderboard.management.arguments import LeaderboardCommand, board_named
 from leaderboard.management.progress import progress
 from leaderboard.models import Board, Season
-from leaderboard.services import audit, close_season, closing_sentence, open_season
 
 
 class Command(LeaderboardCommand):

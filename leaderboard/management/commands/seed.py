@@ -12,6 +12,8 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import CommandParser
 
 from config import trial
+from leaderboard.access import audit
+from leaderboard.boards.changing import forget_keys
 from leaderboard.management.arguments import LeaderboardCommand, positive
 from leaderboard.management.progress import progress
 from leaderboard.models import Board, Player
@@ -19,8 +21,6 @@ from leaderboard.sample.catalogue import CATALOGUE, SampleBoard, sample_boards
 from leaderboard.sample.people import ADMIN, PLAYERS, SEED, people
 from leaderboard.sample.removing import remove_samples, sample_boards_here
 from leaderboard.sample.seeding import MOST_OTHERS, seed_board
-from leaderboard.services import audit
-from leaderboard.services.boards import forget_keys
 from sessions_app import flags
 from sessions_app.models import Flag
 

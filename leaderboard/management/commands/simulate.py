@@ -9,13 +9,13 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from config.processes import exit_with_parent
-from config.redis import OUTAGE_ERRORS
+from config.redis.connections import OUTAGE_ERRORS
+from leaderboard.boards.scores import submit_score
 from leaderboard.errors import SeasonClosedError
 from leaderboard.management.arguments import LeaderboardCommand, board_named, positive
 from leaderboard.models import Board
 from leaderboard.sample.catalogue import CATALOGUE
 from leaderboard.sample.people import people
-from leaderboard.services import submit_score
 from sessions_app import presence
 
 CROWD = 40  # how many of a board's players take part, from the top, where people look

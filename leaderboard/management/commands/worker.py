@@ -8,7 +8,7 @@ from typing import Any
 
 from config.processes import exit_with_parent
 from leaderboard.management.arguments import LeaderboardCommand
-from leaderboard.worker import Worker
+from leaderboard.worker.duties import Worker
 
 
 class Command(LeaderboardCommand):

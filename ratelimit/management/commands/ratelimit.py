@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from ratelimit import policies, selectors, services, whose
+from ratelimit import callers, policies, selectors, services
 
 EXAMPLES = """
 examples:
@@ -53,7 +53,7 @@ class Command(BaseCommand):
                 mark = " (overridden)" if row.overridden else ""
                 self.stdout.write(f"{row.policy.name}: {row.policy}{mark}")
         elif verb == "fingerprint":
-            self.stdout.write(whose.fingerprint(options["api_key"]))
+            self.stdout.write(callers.fingerprint(options["api_key"]))
         else:
             caller = _caller(options["policy"], " ".join(options["caller"]))
             getattr(self, f"_{verb}")(options["policy"], caller, options)
@@ -98,7 +98,7 @@ def _duration(text: str) -> int:
 
 def _caller(policy: str, text: str) -> str:
     try:
-        return whose.spelled_out(policies.get(policy).by, text)
+        return callers.spelled_out(policies.get(policy).by, text)
     except policies.UnknownPolicyError as error:
         raise CommandError(str(error)) from error
     except ValueError as error:

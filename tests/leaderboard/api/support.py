@@ -12,13 +12,13 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 from pydantic import TypeAdapter
 
-from config.access import AccessLog, BodyLimit
-from config.problems import CONTENT_TYPE
-from config.redis import close_async_redis
+from config.redis.connections import close_async_redis
+from config.web.access_log import AccessLog, BodyLimit
+from config.web.problems import CONTENT_TYPE
 from leaderboard.api.callers import keyring
+from leaderboard.api.hot.app import FastLane
 from leaderboard.api.live_schemas import LiveEvent
 from leaderboard.api.problems import Problem
-from leaderboard.fastlane.app import FastLane
 from leaderboard.models import ApiKey
 
 live_event = TypeAdapter(LiveEvent)

@@ -2,11 +2,13 @@
 
 import pytest
 
-from config.redis import close_async_redis
-from leaderboard import aliases, rebuild, services
+from config.redis.connections import close_async_redis
+from leaderboard.access import aliases
+from leaderboard.boards import marks, moderation, profiles
+from leaderboard.closing import seasons
 from leaderboard.live.boards import HtmlSource, JsonSource
+from leaderboard.log import rebuild
 from leaderboard.models import ApiKey, Player
-from leaderboard.services import marks
 from tests.leaderboard.boards import ACTOR, forget_seasons, open_board, submit
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,11 +29,11 @@ def ada():
 def test_a_validator_of_a_past_season_ends_with_a_name_in_it(client, ada, address):
     board = open_board()
     submit(board, "ada", 5, details={"name": "Ada"})
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     url = f"/api/v1/boards/{board.slug}/{address}"
     tag = client.get(url)["ETag"]
     assert client.get(url, headers={"If-None-Match": tag}).status_code == 304
-    services.update_profile(player=ada, privacy="anonymous")
+    profiles.update_profile(player=ada, privacy="anonymous")
     again = client.get(url, headers={"If-None-Match": tag})
     assert again.status_code == 200
     assert "Ada" not in again.content.decode()
@@ -42,7 +44,7 @@ def board(ada):
     board = open_board(windows=["day"], groups=["team"])
     submit(board, "ada", 30, details={"name": "Ada", "team": "Engine", "mail": "ada@example.org"})
     submit(board, "bob", 20, details={"name": "Bob"})
-    services.update_profile(player=ada, privacy="anonymous")
+    profiles.update_profile(player=ada, privacy="anonymous")
     return board
 
 
@@ -91,7 +93,7 @@ def test_only_the_alias_leads_to_an_anonymous_player(client, board, address):
     answer = client.get("/api/v1/boards/cup/" + address.format(alias(board)))
     assert answer.status_code == 200
     assert '"ada"' not in answer.content.decode()
-    services.update_profile(player=Player.objects.get(pk="ada"), privacy="shown")
+    profiles.update_profile(player=Player.objects.get(pk="ada"), privacy="shown")
     assert client.get("/api/v1/boards/cup/" + address.format(alias(board))).status_code == 404
 
 
@@ -124,7 +126,7 @@ async def test_live_streams_show_the_alias(board):
 
 
 def test_the_archive_keeps_no_name_of_an_anonymous_player(client, board):
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     text = client.get("/api/v1/boards/cup/seasons/1/standings").content.decode()
     assert "ada" not in text
     assert "~alias" not in text
@@ -138,13 +140,13 @@ def gone(request, board):
     common = {"board": board, "player_id": "bob", "reason": "x", "actor": ACTOR}
     match request.param:
         case "hide":
-            services.hide_player(**common)
+            moderation.hide_player(**common)
         case "ban":
-            services.ban_player(**common)
+            moderation.ban_player(**common)
         case "opt out":
-            services.update_profile(player=Player.objects.get(pk="bob"), privacy="opted_out")
+            profiles.update_profile(player=Player.objects.get(pk="bob"), privacy="opted_out")
         case "remove":
-            services.remove_player(**common)
+            moderation.remove_player(**common)
             rebuild.drain(board, 5)
     return request.param
 
@@ -157,7 +159,7 @@ def test_who_is_not_shown_has_no_history(client, gone, address):
 
 
 def test_scores_from_before_a_removal_are_not_plotted_again(client, board):
-    services.remove_player(board=board, player_id="bob", reason="x", actor=ACTOR)
+    moderation.remove_player(board=board, player_id="bob", reason="x", actor=ACTOR)
     submit(board, "bob", 3)
     rebuild.drain(board, 5)
     events = client.get("/api/v1/boards/cup/players/bob/history").json()["events"]
@@ -166,11 +168,11 @@ def test_scores_from_before_a_removal_are_not_plotted_again(client, board):
 
 @pytest.mark.parametrize("where", ["here", "everywhere"])
 def test_archives_keep_the_place_of_a_banned_player_without_the_name(client, board, where):
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     url = "/api/v1/boards/cup/seasons/1/standings"
     assert "Bob" in client.get(url).content.decode()
     here = board if where == "here" else None
-    services.ban_player(board=here, player_id="bob", reason="x", actor=ACTOR)
+    moderation.ban_player(board=here, player_id="bob", reason="x", actor=ACTOR)
     entry = client.get(url).json()["entries"][1]
     assert (entry["rank"], entry["score"], entry["player"]) == (2, 20, "")
     for page in ("", "?q=Bob", "?format=csv"):
@@ -178,5 +180,5 @@ def test_archives_keep_the_place_of_a_banned_player_without_the_name(client, boa
         text = b"".join(answer) if answer.streaming else answer.content
         assert b">Bob<" not in text
         assert b"bob," not in text
-    services.unhide_player(board=here, player_id="bob", reason="x", actor=ACTOR)
+    moderation.unhide_player(board=here, player_id="bob", reason="x", actor=ACTOR)
     assert "Bob" in client.get(url).content.decode()

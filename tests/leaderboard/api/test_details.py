@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from leaderboard import score_files, services
+from leaderboard.boards import moderation
+from leaderboard.files import scores
 from tests.leaderboard.api.support import Api, make_key
 from tests.leaderboard.boards import ACTOR, open_board, submit
 
@@ -51,7 +52,7 @@ def test_removing_what_is_not_there_changes_nothing(api, board):
 @pytest.mark.django_db(transaction=True)
 def test_the_details_of_a_hidden_player_come_without_a_rank(api, board):
     submit(board, "ada", 5)
-    services.hide_player(board=board, player_id="ada", actor=ACTOR, reason="Test.")
+    moderation.hide_player(board=board, player_id="ada", actor=ACTOR, reason="Test.")
     answer = patch(api, {"name": "Ada"})
     assert answer.status_code == 200, answer.text
     assert (answer.json()["rank"], answer.json()["score"]) == (None, 5.0)
@@ -107,7 +108,7 @@ def test_files_follow_the_same_rules(board, tmp_path):
         {"player": "bob", "score": 1, "country": "XX"},
     ]
     path.write_text("\n".join(map(json.dumps, rows)))
-    good, bad = score_files.read_file(path, "ndjson", board)
+    good, bad = scores.read_file(path, "ndjson", board)
     assert dict(good.submission.metadata) == {"country": "GB", "pro": True, "team": None}
     assert "line 2" in str(bad)
     assert "ISO 3166-1" in str(bad)

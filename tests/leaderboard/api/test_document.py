@@ -7,9 +7,10 @@ from typing import get_args
 
 import pytest
 
-from leaderboard import services
+from leaderboard.access.audit import Actor
 from leaderboard.api.app import Api as NinjaApi
 from leaderboard.api.problems import ErrorCode
+from leaderboard.closing import seasons
 from leaderboard.models import Season
 from sessions_app import flags
 from sessions_app.models import Flag
@@ -199,7 +200,7 @@ def calls(db):
     flags.forget()
     board = open_board(groups=["country"])
     submit(board, "ada", 3, details={"country": "DE"})
-    services.close_season(board=board, actor=services.Actor("test"), open_next=True)
+    seasons.close_season(board=board, actor=Actor("test"), open_next=True)
     submit(board, "ada", 5, details={"country": "DE"})
     place = {"lat": 52.5, "lon": 13.4}
     yield {

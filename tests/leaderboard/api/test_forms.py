@@ -5,10 +5,11 @@ import re
 
 import pytest
 
-from leaderboard import exchange, services
-from leaderboard.consumer import Consumer
+from leaderboard.closing import seasons
+from leaderboard.files import standings
 from leaderboard.live.boards import HtmlSource, JsonSource
 from leaderboard.live.topic import Picture
+from leaderboard.log.consumer import Consumer
 from sessions_app import flags
 from sessions_app.models import Flag
 from tests.leaderboard.boards import ACTOR, open_board, submit
@@ -47,25 +48,25 @@ def exported(db):
 @pytest.mark.parametrize("archived", [False, True], ids=["running", "archived"])
 def test_an_exported_file_can_be_posted_as_it_is(api, exported, form, archived):
     board = open_board("second", subscore_order="asc", groups=["country"])
-    rows = exchange.live_rows(exported, 1)
+    rows = standings.live_rows(exported, 1)
     if archived:
-        season = services.close_season(board=exported, actor=ACTOR)
-        rows = exchange.archived_rows(season)
-    body = "".join(exchange.written(rows, form)).encode()
+        season = seasons.close_season(board=exported, actor=ACTOR)
+        rows = standings.archived_rows(season)
+    body = "".join(standings.written(rows, form)).encode()
     kind = "application/x-ndjson" if form == "ndjson" else "application/json"
     answer = api.call(
         "POST", "boards/second/scores/bulk", body=body, headers={"Content-Type": kind}
     )
     assert (answer.status_code, answer.json()["refused"]) == (200, 0), answer.text
-    again = "".join(exchange.written(exchange.live_rows(board, 1), form))
+    again = "".join(standings.written(standings.live_rows(board, 1), form))
     assert again.encode() == body
 
 
 def test_a_player_has_the_same_name_everywhere(api, exported):
-    (row, *_) = exchange.live_rows(exported, 1)
+    (row, *_) = standings.live_rows(exported, 1)
     assert row["player"] == "ada"
     assert "player_id" not in row
-    header = next(iter(exchange.written([row], "csv"))).splitlines()[0]
+    header = next(iter(standings.written([row], "csv"))).splitlines()[0]
     assert header.split(",")[:3] == ["rank", "player", "score"]
     everything = [
         api.get("boards/first/entries").json(),

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from leaderboard.fastlane.gather import Gather
+from leaderboard.api.hot.gather import Gather
 
 
 class Recorder:

@@ -7,13 +7,15 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.utils import timezone
 
-from config.listening import listener
-from config.redis import close_async_redis, get_async_redis, get_redis
-from leaderboard import keys, services
+from config.redis.connections import close_async_redis, get_async_redis, get_redis
+from config.redis.listening import listener
+from leaderboard import keys
 from leaderboard.api import callers, tickets
+from leaderboard.api.hot import live
 from leaderboard.api.requests import sequence_of
+from leaderboard.boards import scores
+from leaderboard.closing import seasons
 from leaderboard.engine import Submission
-from leaderboard.fastlane import live
 from leaderboard.live.hub import close_hub
 from leaderboard.models import ApiKey
 from tests.leaderboard.api.support import Api, application, check_event, make_key
@@ -144,7 +146,7 @@ def test_another_season_begins_with_a_snapshot_of_it(board):
     async def watch():
         async with Stream("/api/v1/boards/cup/live", token) as stream:
             await stream.event()
-            await sync_to_async(services.close_season)(board=board, actor=ACTOR, open_next=True)
+            await sync_to_async(seasons.close_season)(board=board, actor=ACTOR, open_next=True)
             return await stream.event()
 
     kind, _, data = run(watch)
@@ -161,7 +163,7 @@ def test_the_end_of_a_contest_brings_its_final_table_and_says_so(board, players)
     async def watch():
         async with Stream(f"/api/v1/boards/cup/live{players}", token) as stream:
             await stream.event()
-            await sync_to_async(services.close_season)(board=board, actor=ACTOR, open_next=False)
+            await sync_to_async(seasons.close_season)(board=board, actor=ACTOR, open_next=False)
             closed = await stream.event()
         async with Stream(f"/api/v1/boards/cup/live{players}", token) as later:
             return closed, await later.event()
@@ -190,7 +192,7 @@ def test_every_event_of_the_board_has_the_same_fields(board):
             # Nothing changes for those who are watched.
             await sync_to_async(submit)(board, "bob", 1)
             second = await stream.event()
-            await sync_to_async(services.close_season)(board=board, actor=ACTOR, open_next=True)
+            await sync_to_async(seasons.close_season)(board=board, actor=ACTOR, open_next=True)
             return first, second, await stream.event()
 
     events = run(watch)
@@ -324,7 +326,7 @@ def test_a_submission_that_changes_nothing_is_logged_and_nobody_else_hears_of_it
 
     def send(score):
         players = [Submission(f"p{number}", score) for number in range(rows)]
-        services.submit_scores(board=board, rows=players)
+        scores.submit_scores(board=board, rows=players)
 
     async def listen():
         channels = listener(get_async_redis())

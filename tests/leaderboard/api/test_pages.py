@@ -4,10 +4,11 @@ from base64 import urlsafe_b64encode
 
 import pytest
 
-from leaderboard import aliases, services
+from leaderboard.access import aliases
 from leaderboard.api import cursors
+from leaderboard.boards import marks, profiles
+from leaderboard.closing import seasons
 from leaderboard.models import Player
-from leaderboard.services import marks
 from tests.leaderboard.boards import ACTOR, open_board, submit
 
 PLAYERS = [f"p{number:02}" for number in range(12)]
@@ -77,7 +78,7 @@ def test_a_page_beyond_the_end_is_empty(api, board, path):
 
 
 def test_a_page_of_a_past_season_beyond_the_end_is_empty(api, board):
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     address = "boards/cup/seasons/1/standings?limit=10"
     first, second, beyond = (api.get(f"{address}&page={page}").json() for page in (1, 2, 9))
     assert (len(first["entries"]), first["next"]) == (10, 2)
@@ -112,7 +113,7 @@ def test_a_cursor_does_not_give_an_anonymous_player_away(stranger, path):
     for player in ("eve", "secret-id", "zoe"):
         submit(board, player, 5, details={"team": "red"})
     eve = Player.objects.create(pk="secret-id")
-    services.update_profile(player=eve, privacy="anonymous")
+    profiles.update_profile(player=eve, privacy="anonymous")
     if path.startswith("groups"):  # who is anonymous is in no team
         assert read_all(stranger, path, 1) == ["zoe", "eve"]
         return

@@ -5,8 +5,9 @@ import math
 
 import pytest
 
-from config.redis import get_redis
-from leaderboard import keys, nearby, services
+from config.redis.connections import get_redis
+from leaderboard import keys
+from leaderboard.boards import moderation, nearby
 from sessions_app import flags
 from sessions_app.models import Flag
 from tests.leaderboard.boards import ACTOR, open_board, submit
@@ -103,7 +104,7 @@ def test_the_date_line_is_no_place_beyond_the_map(board):
 @pytest.mark.django_db(transaction=True)
 def test_hidden_players_and_strangers_to_the_board_are_not_shown(api, placed):
     nearby.share(placed, "nobody", *BERLIN)
-    services.hide_player(player_id="ada", reason="x", actor=ACTOR, board=placed)
+    moderation.hide_player(player_id="ada", reason="x", actor=ACTOR, board=placed)
     assert found(api, "lat=52.52&lon=13.40&radius=50") == ["bob"]
 
 

@@ -4,8 +4,8 @@ import ast
 from pathlib import Path
 from typing import get_args
 
+from leaderboard.api.hot.errors import SENT_AS
 from leaderboard.api.problems import ErrorCode
-from leaderboard.fastlane.errors import SENT_AS
 
 ROOT = Path(__file__).resolve().parents[3]
 PLACES = [
@@ -13,7 +13,7 @@ PLACES = [
     "leaderboard/engine",
     "leaderboard/fastlane",
     "leaderboard/errors.py",
-    "leaderboard/nearby.py",
+    "leaderboard/boards/nearby.py",
     "config",
     "ratelimit/answers.py",
 ]

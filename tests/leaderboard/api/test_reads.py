@@ -4,8 +4,9 @@ from urllib.parse import quote
 
 import pytest
 
-from leaderboard import services
-from leaderboard.fastlane import reads
+from leaderboard.api.hot import reads
+from leaderboard.boards import moderation, scores
+from leaderboard.closing import seasons
 from tests.leaderboard.boards import ACTOR, open_board, submit
 
 PLAYERS = 25
@@ -15,10 +16,10 @@ PLAYERS = 25
 def full(board):
     """p25 stands first, p1 last; details on each."""
     rows = [
-        services.scores.Submission(f"p{n}", float(n), metadata={"name": f"Player {n}"})
+        scores.Submission(f"p{n}", float(n), metadata={"name": f"Player {n}"})
         for n in range(1, PLAYERS + 1)
     ]
-    services.submit_scores(board=board, rows=rows)
+    scores.submit_scores(board=board, rows=rows)
     return board
 
 
@@ -145,7 +146,7 @@ def test_presence_counts(api, full):
 
 
 def test_past_seasons_and_their_standings(api, full):
-    services.close_season(board=full, actor=ACTOR)
+    seasons.close_season(board=full, actor=ACTOR)
     (season,) = api.get("boards/cup/seasons").json()["seasons"]
     assert (season["number"], season["entries"]) == (1, PLAYERS)
     assert [entry["player"] for entry in season["podium"]] == ["p25", "p24", "p23"]
@@ -213,7 +214,7 @@ def test_an_answer_is_used_again_only_while_nothing_changed(api, full):
         import httpx
         from asgiref.sync import sync_to_async
 
-        from config.redis import close_async_redis
+        from config.redis.connections import close_async_redis
 
         transport = httpx.ASGITransport(app=api.app)
         headers = {"Authorization": f"Bearer {api.token}"}
@@ -225,11 +226,11 @@ def test_an_answer_is_used_again_only_while_nothing_changed(api, full):
             same = await client.get(path)
             await sync_to_async(submit)(full, "new", 99)
             changed = await client.get(path)
-            await sync_to_async(services.hide_player)(
+            await sync_to_async(moderation.hide_player)(
                 player_id="new", reason="x", actor=ACTOR, board=full
             )
             hidden = await client.get(path)
-            await sync_to_async(services.close_season)(board=full, actor=ACTOR, open_next=True)
+            await sync_to_async(seasons.close_season)(board=full, actor=ACTOR, open_next=True)
             another = await client.get(path)
             await close_async_redis()
             return [answer.json() for answer in (first, same, changed, hidden, another)]

@@ -16,9 +16,11 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from config.redis import close_async_redis
-from leaderboard import nearby, services
+from config.redis.connections import close_async_redis
+from leaderboard.access.audit import Actor
 from leaderboard.api.app import api
+from leaderboard.boards import nearby
+from leaderboard.closing import seasons
 from sessions_app import flags
 from sessions_app.models import Flag
 from tests.leaderboard.api.support import application, connection_kept, make_key
@@ -68,7 +70,7 @@ def served(db):
     for player, score in (("ada", 3), ("lin", 2)):
         submit(board, player, score, details={"country": "DE"})
         nearby.share(board, player, 52.5, 13.4)
-    services.close_season(board=board, actor=services.Actor("test"), open_next=True)
+    seasons.close_season(board=board, actor=Actor("test"), open_next=True)
     submit(board, "ada", 5, details={"country": "DE"})
     app, token = application(), make_key("read", "submit", "moderate", "admin")
     with connection_kept():

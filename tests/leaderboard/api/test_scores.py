@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from leaderboard import services
-from leaderboard.services import scores
+from leaderboard.boards import moderation, scores
+from leaderboard.closing import seasons
 from tests.leaderboard.boards import ACTOR, open_board
 
 
@@ -68,7 +68,7 @@ def test_scores_that_come_together_become_one_call(api, board, monkeypatch):
         flights.append(len(rows))
         return await submit_many(board=board, rows=rows, **options)
 
-    monkeypatch.setattr("leaderboard.fastlane.scores.asubmit_scores", counted)
+    monkeypatch.setattr("leaderboard.api.hot.scores.asubmit_scores", counted)
     calls = [
         ("POST", "boards/cup/scores", {"player": f"p{number}", "score": number})
         for number in range(40)
@@ -88,7 +88,7 @@ def test_scores_that_come_together_become_one_call(api, board, monkeypatch):
 def test_each_caller_of_a_flight_gets_its_own_refusal(api, board):
     board.highest_score = 100
     board.save()
-    services.ban_player(player_id="eve", reason="Bot", actor=ACTOR, board=board)
+    moderation.ban_player(player_id="eve", reason="Bot", actor=ACTOR, board=board)
     good, high, banned = api.together(
         [
             ("POST", "boards/cup/scores", {"player": "ada", "score": 99}),
@@ -102,7 +102,7 @@ def test_each_caller_of_a_flight_gets_its_own_refusal(api, board):
 
 
 def test_a_closed_board_says_so(api, board):
-    services.close_season(board=board, actor=ACTOR)
+    seasons.close_season(board=board, actor=ACTOR)
     answer = score(api, "ada", 1)
     assert (answer.status_code, answer.json()["code"]) == (409, "season_closed")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from config.locks import hold
-from leaderboard.services import seasons
+from config.redis.locks import hold
+from leaderboard.closing import seasons
 from tests.leaderboard.boards import submit
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from leaderboard import RedisLeaderboard
 from leaderboard.engine import LeaderboardError, Submission
-from leaderboard.replay import Replay
+from leaderboard.log.replay import Replay
 
 KEY = "leaderboard:{x}"
 RULES = {"operator": "sum", "ties": "earliest", "windows": ("day", "all"), "season": 1}

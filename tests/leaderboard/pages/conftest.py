@@ -9,8 +9,10 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.test import Client
 
+from leaderboard.access.audit import Actor
+from leaderboard.boards.changing import create_board
+from leaderboard.boards.scores import submit_score
 from leaderboard.models import Board, Player
-from leaderboard.services import Actor, create_board, submit_score
 
 ACTOR = Actor("tests")
 

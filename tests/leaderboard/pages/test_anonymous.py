@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from leaderboard import aliases, services
+from leaderboard.access import aliases
+from leaderboard.boards import marks, profiles
+from leaderboard.closing import seasons
 from leaderboard.models import Board, Player
-from leaderboard.services import marks
 from tests.leaderboard.boards import forget_seasons
 from tests.leaderboard.pages.conftest import ACTOR, make_board, make_player, score
 
@@ -26,7 +27,7 @@ def board(client: Client) -> Board:
 
 
 def become(privacy: str) -> None:
-    services.update_profile(player=Player.objects.get(pk="ada"), privacy=privacy)
+    profiles.update_profile(player=Player.objects.get(pk="ada"), privacy=privacy)
 
 
 def text(client: Client, address: str) -> str:
@@ -60,7 +61,7 @@ def test_the_alias_has_a_page_that_names_nobody(client: Client, board: Board) ->
 
 
 def test_without_a_current_entry_the_old_name_is_not_shown(client: Client, board: Board) -> None:
-    services.close_season(board=board, actor=ACTOR, open_next=True)
+    seasons.close_season(board=board, actor=ACTOR, open_next=True)
     become("anonymous")
     assert client.get("/boards/cup/players/ada/").status_code == 404
     client.force_login(Player.objects.get(pk="ada").account)  # type: ignore[arg-type]

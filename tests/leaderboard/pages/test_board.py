@@ -12,10 +12,11 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from leaderboard.boards import standings
+from leaderboard.boards.scores import submit_scores
+from leaderboard.closing.seasons import close_season
 from leaderboard.engine import Submission
 from leaderboard.models import Board
-from leaderboard.selectors import standings
-from leaderboard.services import close_season, submit_scores
 from sessions_app.models import Flag
 from tests.leaderboard.pages.conftest import ACTOR, make_board, make_player, score
 

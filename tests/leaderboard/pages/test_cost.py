@@ -12,8 +12,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from redis.connection import AbstractConnection
 
+from leaderboard.boards.scores import submit_scores
 from leaderboard.engine import Submission
-from leaderboard.services import submit_scores
 from tests.leaderboard.pages.conftest import make_board, make_player
 from tests.servers import ON_CLUSTER
 

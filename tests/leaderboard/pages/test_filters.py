@@ -8,10 +8,9 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 
-from leaderboard import nearby
+from leaderboard.boards import nearby, standings
+from leaderboard.boards.moderation import hide_player
 from leaderboard.models import Board
-from leaderboard.selectors import standings
-from leaderboard.services import hide_player
 from sessions_app import flags
 from sessions_app.models import Flag
 from tests.leaderboard.pages.conftest import ACTOR, make_board, score

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
+from leaderboard.closing.seasons import close_season, open_season
 from leaderboard.models import Board, Player
-from leaderboard.services import close_season, open_season
 from sessions_app.models import Flag
 from tests.leaderboard.pages.conftest import ACTOR, make_board, make_player, score
 

@@ -13,9 +13,9 @@ from django.test import Client
 from django.utils import translation
 
 from leaderboard import presentation
+from leaderboard.closing.seasons import close_season
 from leaderboard.live.boards import HtmlSource
 from leaderboard.models import Board
-from leaderboard.services import close_season
 from sessions_app.models import Flag
 from tests.leaderboard.pages.conftest import ACTOR, make_board, make_player, score
 

@@ -10,8 +10,9 @@ from django.test import Client
 from django.utils import timezone
 
 from leaderboard.admin.standings import moderate_url
+from leaderboard.boards.moderation import ban_player, hide_player
+from leaderboard.closing.seasons import close_season
 from leaderboard.models import Board, Player
-from leaderboard.services import ban_player, close_season, hide_player
 from tests.leaderboard.pages.conftest import ACTOR, make_board, make_player, score
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,12 +7,12 @@ from django.contrib.auth import get_user_model
 from django.http import HttpResponse
 from django.test import Client
 
-from leaderboard.aliases import alias_of
+from leaderboard.access.aliases import alias_of
+from leaderboard.access.people import player_id_of
+from leaderboard.boards.moderation import enforce
+from leaderboard.closing.seasons import close_season
 from leaderboard.models import Board, Player
 from leaderboard.presentation import SMALL_BOARD
-from leaderboard.selectors.people import player_id_of
-from leaderboard.services import close_season
-from leaderboard.services.moderation import enforce
 from tests.leaderboard.pages.conftest import ACTOR, make_board, make_player, score
 
 

@@ -6,9 +6,9 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 
+from leaderboard.boards import standings
+from leaderboard.closing.seasons import close_season
 from leaderboard.models import Board
-from leaderboard.selectors import standings
-from leaderboard.services import close_season
 from tests.leaderboard.pages.conftest import ACTOR, make_board, make_player, score
 
 

@@ -6,11 +6,12 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 
-from config.redis import get_redis
-from leaderboard.aliases import alias_of
+from config.redis.connections import get_redis
+from leaderboard.access.aliases import alias_of
+from leaderboard.boards import together
+from leaderboard.boards.moderation import hide_player
+from leaderboard.closing.seasons import close_season
 from leaderboard.models import Board
-from leaderboard.selectors import together
-from leaderboard.services import close_season, hide_player
 from tests.leaderboard.pages.conftest import ACTOR, make_board, make_player, score
 
 PAGE = "/boards/cup/together/"

@@ -1,0 +1,89 @@
+"""Errors in the product's look, and an outage of Redis that says what it is."""
+
+from __future__ import annotations
+
+import logging
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.middleware.locale import LocaleMiddleware
+from django.utils import translation
+from django.utils.deprecation import MiddlewareMixin
+from django.utils.translation import gettext
+
+from config.web.access_log import BODY_TOO_LARGE, NO_ROOM
+from config.web.errors import error_response, not_found, service_unavailable
+from config.web.outages import OUTAGES, explained
+
+API_PAGE = "/api/v1/docs"
+logger = logging.getLogger("rostrum.outage")
+
+
+class LanguageMiddleware(LocaleMiddleware):
+    """The reader's language: chosen in the footer, or the browser's. Programs get English, by
+    whichever lane their call is answered; the API's own page is a page."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        if request.path_info.startswith("/api/") and request.path_info != API_PAGE:
+            translation.activate(settings.LANGUAGE_CODE)
+            request.LANGUAGE_CODE = settings.LANGUAGE_CODE
+        else:
+            super().process_request(request)
+
+
+class RedisOutageMiddleware(MiddlewareMixin):
+    """Turns an outage of Redis or SQL in a view into 503. One in another middleware (a session that
+    could not be saved) never comes by here: Django gives it to `handler500`, which asks the same.
+    """
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, OUTAGES):
+            return None
+        code, _ = explained(error)
+        logger.warning("Outage", extra={"code": code, "error": type(error).__name__})
+        return service_unavailable(request, error)
+
+
+class ErrorPageMiddleware(MiddlewareMixin):
+    """Gives the refusals that Django answers with an empty page the product's look."""
+
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        if getattr(request, "scope", {}).get(BODY_TOO_LARGE):
+            return error_response(
+                request,
+                413,
+                "body_too_large",
+                gettext("That is more than Rostrum takes in one request."),
+            )
+        if getattr(request, "scope", {}).get(NO_ROOM):
+            return error_response(
+                request,
+                503,
+                "busy",
+                gettext("Too many large forms are on their way. Try again in a moment."),
+                Retry_After="1",
+            )
+        if request.META["QUERY_STRING"].count("&") >= settings.DATA_UPLOAD_MAX_NUMBER_FIELDS:
+            # Django would refuse it where somebody looks at them, and log each as an attack.
+            return error_response(
+                request,
+                400,
+                "too_many_parameters",
+                gettext("The address has too many parameters."),
+            )
+        if "\0" in request.path_info:  # no name has one, and PostgreSQL fails on it
+            return not_found(request)
+        return None
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        if isinstance(response, HttpResponseNotAllowed) and not response.content:
+            allow = response["Allow"]
+            return error_response(
+                request,
+                405,
+                "method_not_allowed",
+                gettext("This address does not take %(method)s requests.")
+                % {"method": request.method},
+                Allow=allow,
+            )
+        return response

@@ -1,0 +1,298 @@
+"""The hot reads: a page of entries, the entries around a player, one player.
+
+Reads that wait together are answered together: those of one board by one function call, which also
+says at which sequence the board stands, beside one question about the limits of their callers.
+Identical reads share one answer. It is kept, encoded and compressed, and the function is told of
+which sequence: while that stands still, nothing is read again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from config.redis.connections import get_async_redis
+from leaderboard.access import aliases
+from leaderboard.api import answers, cursors, limits
+from leaderboard.api.callers import Caller
+from leaderboard.api.errors import ApiError
+from leaderboard.api.hot.boards import Card
+from leaderboard.api.hot.errors import as_api_error
+from leaderboard.engine import AsyncRedisLeaderboard
+from leaderboard.engine.pages import Reply, Row, Run, Wanted, pages_call, read_pages, send_together
+from leaderboard.engine.positions import last_position
+from leaderboard.engine.windows import period_at
+from leaderboard.models import Board
+
+MOST_KEPT = 2_000
+LARGEST_KEPT = 64 * 1024 * 1024  # bytes, all answers of a process
+LONGEST_TARGET = 1024  # bytes; anyone can invent long addresses, and they must not fill the memory
+FOR_EVER = 2**62
+# How the details of an anonymous player look on their way through, and what is left of them.
+ALIAS_MARK = f'"{aliases.ALIAS}"'.encode()
+MASKED = msgspec.Raw(msgspec.json.encode(aliases.MASKED))
+ROWS_PER_CALL = 1000  # a few milliseconds of the server's time
+
+
+class Place(NamedTuple):
+    """Where an answer stands: which board, season and window, at which sequence."""
+
+    board: str
+    season: int | None
+    window: str
+    sequence: int
+
+
+class Read(NamedTuple):
+    """One read, named by its `target`, the address as it was sent; `build` makes its answer."""
+
+    target: bytes
+    card: Card
+    window: str
+    period: str | None
+    wanted: Wanted
+    build: Callable[[Place, Run], msgspec.Struct]
+    with_ids: bool = False  # anonymous players by their ids
+    by_alias: bool = False  # the player in `wanted` was asked for by an alias
+
+
+class Kept:
+    """An encoded answer, and until when it may be given again."""
+
+    __slots__ = ("body", "season", "sequence", "smaller", "tag", "until", "version")
+
+    def __init__(
+        self, body: bytes, version: str, season: int | None, sequence: int, until: int, tag: str
+    ) -> None:
+        self.body = body
+        self.version = version
+        self.season = season
+        self.sequence = sequence
+        self.until = until  # microseconds; a window ends without any change
+        self.tag = tag.encode()  # the ETag
+        self.smaller: dict[str, bytes] = {}
+
+    def compressed(self, encoding: str) -> bytes:
+        if encoding not in self.smaller:
+            self.smaller[encoding] = answers.compressed(self.body, encoding)
+        return self.smaller[encoding]
+
+
+class Store:
+    """The answers kept by this process: the newest, up to a number and a size."""
+
+    def __init__(self, most: int = MOST_KEPT, largest: int = LARGEST_KEPT) -> None:
+        self._most = most
+        self._largest = largest
+        self._bytes = 0
+        self._kept: dict[bytes, Kept] = {}
+
+    def get(self, target: bytes) -> Kept | None:
+        return self._kept.get(target)
+
+    def put(self, target: bytes, kept: Kept) -> None:
+        if len(target) > LONGEST_TARGET:
+            return
+        before = self._kept.pop(target, None)
+        if before is not None:
+            self._bytes -= len(before.body)
+        self._kept[target] = kept
+        self._bytes += len(kept.body)
+        while len(self._kept) > self._most or self._bytes > self._largest:
+            oldest = self._kept.pop(next(iter(self._kept)))
+            self._bytes -= len(oldest.body)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
+class Reads:
+    """All reads of one event loop."""
+
+    def __init__(self) -> None:
+        self.store = Store()
+        self._plans: dict[bytes, Read] = {}
+
+    def plan(self, target: bytes, card: Card) -> Read | None:
+        """The read at this address, when it was asked for before and its board is the same."""
+        read = self._plans.get(target)
+        return read if read is not None and read.card is card else None
+
+    def remember(self, read: Read) -> None:
+        if len(read.target) > LONGEST_TARGET:
+            return
+        if len(self._plans) >= MOST_KEPT:
+            del self._plans[next(iter(self._plans))]
+        self._plans[read.target] = read
+
+    async def fly(self, seats: Sequence[tuple[Caller, Read]]) -> list[Any]:
+        """For each caller how its limits stand and the answer, or the error."""
+        decisions, found = await asyncio.gather(
+            limits.charge_together([caller for caller, _ in seats]),
+            self._answer({read.target: read for _, read in seats}),
+        )
+        standing = limits.Shown()
+        results: list[Any] = []
+        for decision, (_, read) in zip(decisions, seats, strict=True):
+            result = found[read.target]
+            if not decision.allowed:
+                results.append(limits.refusal(decision))
+            elif isinstance(result, Exception):
+                results.append(result)
+            else:
+                results.append((standing(decision), result))
+        return results
+
+    async def _answer(self, reads: dict[bytes, Read]) -> dict[bytes, Kept | Exception]:
+        results: dict[bytes, Kept | Exception] = {}
+        now = time.time_ns() // 1000
+        kept = {target: self._usable(read, now) for target, read in reads.items()}
+        left: Iterable[Read] = reads.values()
+        while left:  # again only when a season has ended meanwhile
+            batches, calls = [], []
+            for season, batch in _batches(left):
+                try:
+                    view = await _view(batch[0], season)
+                except ValueError as error:
+                    results |= {read.target: as_api_error(error) for read in batch}
+                    continue
+                runs = [(read.wanted, _known(kept[read.target], season)) for read in batch]
+                batches.append(batch)
+                calls.append(pages_call(view, season, runs))
+            replies = await send_together(get_async_redis(), calls)
+            left = []
+            for batch, reply in zip(batches, replies, strict=True):
+                if isinstance(reply, Exception):
+                    raise reply
+                found = read_pages(reply)
+                if isinstance(found.runs, bool):
+                    await batch[0].card.engine(found.season or 1)
+                    left += batch
+                    continue
+                for read, run in zip(batch, found.runs, strict=True):
+                    if run is True:
+                        results[read.target] = kept[read.target]  # type: ignore[assignment]
+                    else:
+                        results[read.target] = self._keep(read, found, run)
+        return results
+
+    def _usable(self, read: Read, now: int) -> Kept | None:
+        kept = self.store.get(read.target)
+        if kept is None or kept.version != read.card.version or now >= kept.until:
+            return None
+        return kept
+
+    def _keep(self, read: Read, reply: Reply, run: Run | bool) -> Kept | Exception:
+        if isinstance(run, bool):
+            return player_not_found()
+        board, number, changes = read.card.board, reply.season, reply.sequence
+        value = read.build(Place(board.slug, number, read.window, changes), run)
+        if not _mask(read, run.rows or []):
+            return player_not_found()
+        if run.rows and isinstance(value, EntryPage):
+            value.next = _next(board, run.rows[-1], run.follows)
+        tag, until = read.card.version, FOR_EVER
+        if read.window not in ("season", "all") and read.period is None:
+            period = period_at(read.window, time.time_ns() // 1000, board.zone)
+            tag, until = f"{tag}-{period.name}", period.end or FOR_EVER
+        kept = Kept(
+            answers.encode_json(value),
+            read.card.version,
+            number,
+            changes,
+            until,
+            answers.etag(tag, number or 0, changes),
+        )
+        self.store.put(read.target, kept)
+        return kept
+
+
+def _mask(read: Read, rows: Sequence[Row]) -> bool:
+    """Take away what others may not know of anonymous players; False when the read itself asks for
+    one by an id that the caller may not know."""
+    for row in rows:
+        if ALIAS_MARK not in bytes(row.details):
+            continue
+        alias = msgspec.json.decode(row.details)[aliases.ALIAS]
+        row.details = MASKED
+        if read.with_ids:
+            continue
+        if row.player == read.wanted.start and read.wanted.what != "page" and not read.by_alias:
+            return False
+        row.player = alias
+    return True
+
+
+def _next(board: Board, last: Row, prefix: str | bool) -> str | None:
+    """The cursor behind a page, whose rows are masked already."""
+    position = last_position(board.ties, last.score, last.player, prefix)
+    return None if position is None else cursors.written(position)
+
+
+def _batches(reads: Iterable[Read]) -> list[tuple[int, list[Read]]]:
+    """Reads of the same entries, in portions, each with the season that is taken for running."""
+    portions: dict[tuple[Card, str, str | None], list[list[Read]]] = {}
+    rows: dict[tuple[Card, str, str | None], int] = {}
+    for read in reads:
+        same = (read.card, read.window, read.period)
+        rows[same] = rows.get(same, ROWS_PER_CALL) + read.wanted.most
+        if rows[same] > ROWS_PER_CALL:
+            rows[same] = read.wanted.most
+            portions.setdefault(same, []).append([])
+        portions[same][-1].append(read)
+    return [(same[0].season or 1, one) for same, found in portions.items() for one in found]
+
+
+async def _view(read: Read, season: int) -> AsyncRedisLeaderboard:
+    engine = await read.card.engine(season)
+    return engine if read.window == "season" else engine.window(read.window, read.period)
+
+
+def _known(kept: Kept | None, season: int) -> int | None:
+    """The sequence of which this is the answer, if it is of this season."""
+    return kept.sequence if kept is not None and (kept.season or 1) == season else None
+
+
+# ---- what the answers look like ------------------------------------------------------------------
+
+
+class EntryPage(msgspec.Struct):
+    board: str
+    season: int | None
+    window: str
+    sequence: int
+    total: int
+    entries: Sequence[Row]
+    next: str | None = None
+
+
+class PlayerPage(msgspec.Struct):
+    board: str
+    season: int | None
+    window: str
+    sequence: int
+    total: int
+    percentile: float
+    entry: Row
+    neighbours: Sequence[Row]
+
+
+def entry(found: dict[str, Any]) -> dict[str, Any]:
+    """An entry of the engine by the API's names."""
+    result = {
+        "rank": found["rank"],
+        "player": found["user_id"],
+        "score": found["score"],
+        "details": found["metadata"],
+    }
+    if "subscore" in found:
+        result["subscore"] = found["subscore"]
+    return result
+
+
+def player_not_found() -> ApiError:
+    return ApiError(404, "unknown_player", "This player is not on the board.", field="player")

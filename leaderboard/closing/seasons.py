@@ -1,0 +1,371 @@
+"""Opening and closing seasons. Redis decides when a season ends; SQL follows and archives."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+from django.utils.formats import number_format
+from django.utils.translation import gettext, ngettext
+
+from config.redis.connections import get_redis
+from config.redis.locks import Held, hold
+from leaderboard.access import audit
+from leaderboard.access.audit import Actor
+from leaderboard.closing import archive
+from leaderboard.errors import (
+    SeasonClosedError,
+    SeasonOverlapError,
+    ServiceError,
+    UnknownSeasonError,
+)
+from leaderboard.models import Board, Season
+from leaderboard.seasons import pointer
+from leaderboard.seasons.pointer import CLOSED, OPEN, PAUSED, Pointer
+
+logger = logging.getLogger("rostrum.seasons")
+
+Progress = Callable[[int, int], None]
+
+LOCK_TIMEOUT = 10.0  # a dead holder is followed after this many seconds
+LOCK_WAIT = 10.0
+# How far the clock of Redis may be ahead of this machine's without the worker being late.
+CLOCK_MARGIN = timedelta(seconds=30)
+
+
+def season_lock(board: Board, *, wait: float | None = None) -> AbstractContextManager[Held]:
+    """One at a time moves or archives a board's seasons; `LockTakenError` when it is taken."""
+    return hold(
+        f"season:{board.slug}", timeout=LOCK_TIMEOUT, wait=LOCK_WAIT if wait is None else wait
+    )
+
+
+def open_season(
+    *,
+    board: Board,
+    actor: Actor,
+    name: str = "",
+    opens: datetime | None = None,
+    closes: datetime | None = None,
+) -> Season:
+    """Open the next season now, or plan it when `opens` lies ahead.
+
+    Boards with a schedule decide their own end. `ServiceError` when one is open already, the
+    times make no sense, or two seasons would overlap.
+    """
+    longest = Season._meta.get_field("name").max_length or 0
+    if len(name) > longest:
+        raise ServiceError(f"The name of a season has at most {longest} characters.", field="name")
+    now = timezone.now()
+    planned = opens is not None and opens > now
+    _check_times(board, opens, closes, now)
+    with season_lock(board):
+        at = pointer.current(board)
+        if planned:
+            assert opens is not None
+            return _plan(board, actor, name, opens, closes, at)
+        _need_settled(board, at)
+        if at is not None and at.is_open:
+            raise SeasonOverlapError(f"{_title(board, at.number)} is still open; close it first.")
+        need_no_plan(board)
+        number = next_number(board, at)
+        closes_at = (
+            pointer.next_close(board, now) if closes is None else pointer.microseconds(closes)
+        )
+        return _open(board, at, number, closes_at, actor, name)
+
+
+def open_planned(season: Season) -> None:
+    """The clock: a planned season's time has come."""
+    board = season.board
+    with season_lock(board):
+        season.refresh_from_db()
+        at = pointer.current(board)
+        if season.state != Season.State.PLANNED or (at is not None and at.state != CLOSED):
+            return
+        closes = None if season.closes is None else pointer.microseconds(season.closes)
+        _open(board, at, season.number, closes, audit.WORKER, season.name)
+
+
+def close_season(
+    *,
+    board: Board,
+    actor: Actor,
+    open_next: bool | None = None,
+    number: int | None = None,
+    archive_now: bool = True,
+    progress: Progress | None = None,
+) -> Season:
+    """End the running season now and archive it; returns it, closed.
+
+    Without `archive_now` the worker archives it, within moments.
+
+    With a schedule, or when `open_next` says so, the next season begins in the same instant.
+    `number` guards against closing another season than the one a person looked at.
+    """
+    with season_lock(board) as held:
+        at = pointer.current(board)
+        if number is not None:
+            _check_known(board, number, at)
+        _need_settled(board, at)
+        if at is None or not at.is_open:
+            last = "" if at is None else f" {_title(board, at.number)} is already closed."
+            raise SeasonClosedError(f"{board.name} has no open season.{last}")
+        if number is not None and number != at.number:
+            why = "is already closed" if number < at.number else "has not begun"
+            raise SeasonClosedError(f"{_title(board, number)} {why}.")
+        if open_next is None:
+            open_next = board.schedule != Board.Schedule.MANUAL
+        if open_next:
+            need_no_plan(board)
+        now = timezone.now()
+        end = pointer.move(
+            board,
+            believed=at,
+            mode="end",
+            number=at.number + 1 if open_next else at.number,
+            state=OPEN if open_next else CLOSED,
+            opens=None if open_next else at.opens,
+            closes=pointer.next_close(board, now) if open_next else at.closes,
+        )
+        moved, _ = end(get_redis())
+        if not moved:
+            raise SeasonClosedError(f"{_title(board, at.number)} has just been closed.")
+        audit.record("season.close", actor=actor, board=board, season=at.number)
+        follow_pointer(board)
+        season = Season.objects.get(board=board, number=at.number)
+        if archive_now:
+            archive.archive_season(season, held, progress=progress)
+    return season
+
+
+def closing_sentence(season: Season) -> str:
+    """What closing a season did, for whoever closed it."""
+    board = season.board
+    count = season.entries
+    if season.state != Season.State.CLOSED:  # the worker archives it, and nobody else can join
+        count = board.engine(season.number).get_size()
+    closed = ngettext(
+        "%(season)s is closed with %(count)s player.",
+        "%(season)s is closed with %(count)s players.",
+        count,
+    )
+    closed %= {"season": season.name, "count": number_format(count, force_grouping=True)}
+    at = pointer.read(board)
+    planned = Season.objects.filter(board=board, state=Season.State.PLANNED).first()
+    if at is not None and at.number > season.number:
+        after = gettext("The next season has begun.")
+    elif planned is not None:
+        after = gettext("%(season)s is planned next.") % {"season": planned.name}
+    else:
+        after = gettext("No season follows until somebody opens one.")
+    return f"{closed} {after}"
+
+
+def follow_pointer(board: Board) -> bool:
+    """Bring the Season rows in line with Redis; safe to repeat at any time. False when the pointer
+    is at a season that SQL has closed: this was a late look, or Redis came back too old."""
+    at, ended = pointer.current(board), pointer.read_ended(board)
+    with transaction.atomic():
+        for past in ended:
+            season, _ = Season.objects.get_or_create(
+                board=board,
+                number=past.number,
+                defaults=_row(board, past.number, past.opens, past.closes)
+                | {"state": Season.State.CLOSING},
+            )
+            season.advance(Season.State.CLOSING, closed_at=pointer.moment(past.ended))
+        if at is None or not at.is_open:
+            return True
+        season, _ = Season.objects.get_or_create(
+            board=board,
+            number=at.number,
+            defaults=_row(board, at.number, at.opens, at.closes),
+        )
+        return season.advance(Season.State.OPEN, opens=at.opens_at, closes=at.closes_at)
+
+
+def leave_closed(board: Board, at: Pointer) -> None:
+    """The pointer is at a season that SQL has closed, because Redis came back older than SQL: go
+    to where SQL is. Scores that came meanwhile are in the log, and `rebuild --season` brings them
+    into the archive."""
+    with season_lock(board, wait=0):
+        season = Season.objects.select_related("board").get(board=board, number=at.number)
+        if season.state != Season.State.CLOSED or pointer.read(board) != at:
+            return
+        restoring = pointer.restore(board, believed=at)
+        if restoring is not None and restoring(get_redis())[0]:
+            archive.drop(season)
+            logger.warning(
+                "The pointer was at a closed season and follows SQL again",
+                extra={"board": board.slug, "season": at.number},
+            )
+
+
+def archive_ended(board: Board, held: Held) -> int:
+    """Archive what waits for it, by the rules by which it was played; returns how many."""
+    board = Board.objects.get(pk=board.pk)
+    ended = pointer.read_ended(board)
+    if ended:
+        follow_pointer(board)
+    for past in ended:
+        season = Season.objects.select_related("board").get(board=board, number=past.number)
+        archive.archive_season(season, held)
+    return len(ended)
+
+
+def roll_if_over(board: Board, at: Pointer) -> bool:
+    """The clock: end the season when its time is over. True when this call did it."""
+    if not at.is_open or at.closes_at is None or at.closes_at > timezone.now() + CLOCK_MARGIN:
+        return False
+    moved, _ = pointer.roll(board, at)(get_redis())
+    return moved
+
+
+def reschedule(board: Board) -> None:
+    """The calendar changed: the running season ends by the new one. The clock does it for whoever
+    died after saving it, and for a board that is being rebuilt."""
+    with season_lock(board):
+        at = pointer.current(board)
+        if at is not None and at.state == PAUSED:
+            return
+        if at is None or not at.is_open:
+            pointer.forget_note(board, pointer.RESCHEDULE)
+            return
+        pointer.move(
+            board,
+            believed=at,
+            mode="keep",
+            number=at.number,
+            state=OPEN,
+            opens=at.opens,
+            closes=pointer.next_close(board, timezone.now()),
+        )(get_redis())
+        pointer.forget_note(board, pointer.RESCHEDULE)
+        follow_pointer(board)
+
+
+def need_no_plan(board: Board) -> None:
+    """A season that begins now, or by a schedule, would take the place of the planned one."""
+    waiting = Season.objects.filter(board=board, state=Season.State.PLANNED).first()
+    if waiting is not None:
+        opens = waiting.opens.astimezone(board.zone)
+        raise SeasonOverlapError(
+            f"{waiting.name} is planned for {opens.day} {opens:%B %Y %H:%M} ({board.time_zone}); "
+            "delete that plan first, in the admin's list of seasons."
+        )
+
+
+def _need_settled(board: Board, at: Pointer | None) -> None:
+    if at is not None and at.state == PAUSED:
+        raise ServiceError(f"{board.name} is being rebuilt; try again in a moment.")
+
+
+def season_name(board: Board, number: int, opens: datetime) -> str:
+    local = opens.astimezone(board.zone)
+    match board.schedule:
+        case Board.Schedule.DAILY:
+            return f"{local.day} {local:%B %Y}"
+        case Board.Schedule.WEEKLY:
+            year, week, _ = local.isocalendar()
+            return f"Week {week}, {year}"
+        case Board.Schedule.MONTHLY:
+            return f"{local:%B %Y}"
+    return f"Season {number}"
+
+
+def next_number(board: Board, at: Pointer | None) -> int:
+    known = Season.objects.filter(board=board).aggregate(Max("number"))["number__max"] or 0
+    return max(known, at.number if at else 0) + 1
+
+
+def _open(
+    board: Board, at: Pointer | None, number: int, closes: int | None, actor: Actor, name: str
+) -> Season:
+    opening = pointer.move(
+        board, believed=at, mode="keep", number=number, state=OPEN, closes=closes
+    )
+    moved, now_at = opening(get_redis())
+    if not moved or now_at is None:
+        raise SeasonOverlapError(f"Somebody else has just opened a season of {board.name}.")
+    follow_pointer(board)
+    season = Season.objects.get(board=board, number=number)
+    if name:
+        season.name = name
+        season.save(update_fields=["name"])
+    audit.record("season.open", actor=actor, board=board, season=number)
+    return season
+
+
+def _plan(
+    board: Board,
+    actor: Actor,
+    name: str,
+    opens: datetime,
+    closes: datetime | None,
+    at: Pointer | None,
+) -> Season:
+    if board.schedule != Board.Schedule.MANUAL:
+        raise ServiceError(
+            f"The seasons of {board.name} follow its schedule; they cannot be planned by hand."
+        )
+    if at is not None and at.is_open and (at.closes_at is None or at.closes_at > opens):
+        raise SeasonOverlapError(
+            f"{_title(board, at.number)} would still run when the new one opens."
+        )
+    if Season.objects.filter(board=board, state=Season.State.PLANNED).exists():
+        raise SeasonOverlapError(f"{board.name} has a planned season already.")
+    number = next_number(board, at)
+    season = Season.objects.create(
+        board=board,
+        number=number,
+        name=name or f"Season {number}",
+        state=Season.State.PLANNED,
+        opens=opens,
+        closes=closes,
+    )
+    audit.record("season.plan", actor=actor, board=board, season=number)
+    return season
+
+
+def _check_times(
+    board: Board, opens: datetime | None, closes: datetime | None, now: datetime
+) -> None:
+    if closes is None:
+        return
+    if board.schedule != Board.Schedule.MANUAL:
+        raise ServiceError(f"The seasons of {board.name} end by its schedule.", field="closes")
+    if closes <= max(now, opens or now):
+        raise ServiceError(
+            "A season must close after it opens, and not in the past.", field="closes"
+        )
+
+
+def _row(board: Board, number: int, opens: int, closes: int | None) -> dict[str, object]:
+    begin = pointer.moment(opens)
+    name = season_name(board, number, begin)
+    # Closed by hand, and the next one begun in the same week: two of a name look like one.
+    if Season.objects.filter(board=board, name=name).exclude(number=number).exists():
+        name = f"{name}, season {number}"
+    return {
+        "name": name,
+        "state": Season.State.OPEN,
+        "opens": begin,
+        "closes": None if closes is None else pointer.moment(closes),
+    }
+
+
+def _check_known(board: Board, number: int, at: Pointer | None) -> None:
+    known = at is not None and at.number == number
+    if not known and not Season.objects.filter(board=board, number=number).exists():
+        raise UnknownSeasonError(f"{board.name} has no season {number}.", field="season")
+
+
+def _title(board: Board, number: int) -> str:
+    season = Season.objects.filter(board=board, number=number).first()
+    return f"{board.name}: {season.name if season else f'Season {number}'}"

@@ -1,0 +1,103 @@
+"""Many reads of a board in one call, each possibly as the caller has it already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from redis.exceptions import ResponseError
+
+from config.redis.functions import is_unknown
+from leaderboard.engine.base import Call
+from leaderboard.engine.board import Operations
+from leaderboard.engine.functions import LIBRARY
+from leaderboard.engine.positions import Position, skipped
+from leaderboard.engine.values import checked_count, checked_printable_id
+
+PAGES = LIBRARY["read_pages"]
+
+
+class Wanted(NamedTuple):
+    """A run of entries, as `runs.lua` describes them."""
+
+    what: str
+    most: int
+    start: int | str
+
+
+def page(offset: int | Position, count: int) -> Wanted:
+    return Wanted("page", checked_count(count, "count"), skipped(offset))
+
+
+def around(user_id: str, count: int) -> Wanted:
+    return Wanted("user", checked_count(count, "count"), checked_printable_id(user_id))
+
+
+def player(user_id: str, count: int) -> Wanted:
+    """As `around`, and how many have a better score."""
+    return Wanted("player", checked_count(count, "count"), checked_printable_id(user_id))
+
+
+class Row(msgspec.Struct, gc=False):
+    """An entry on its way into an answer. Details pass as the JSON they came in: taking them apart
+    only to put them together again would be most of the work."""
+
+    rank: int
+    player: str
+    score: float
+    details: msgspec.Raw
+    subscore: float | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class Run(msgspec.Struct, array_like=True):
+    """A run that was read: the size of the board, how many match, and the rows from `first`."""
+
+    size: int
+    matching: int
+    first: float  # an offset of many digits comes with an exponent
+    rows: list[Row] | None
+    follows: str | bool = False  # of a page that others follow: see `last_position`
+
+
+class Reply(msgspec.Struct, array_like=True):
+    """How a board stands, and its runs: False where the player is not there, True where nothing has
+    changed. False for all when `season` is not the one that was asked for."""
+
+    sequence: int
+    season: int | None
+    runs: list[Run | bool] | bool
+
+
+def pages_call(board: Operations, season: int, runs: Sequence[tuple[Wanted, int | None]]) -> Call:
+    """Read `runs` of a season or one of its windows; each with the sequence it is known for."""
+    args: list[Any] = [board.rules.text, season]
+    for (what, count, start), known in runs:
+        args += (what, count, start, "" if known is None else known)
+    return Call(PAGES, board._read_keys, args)
+
+
+_decode = msgspec.json.Decoder(Reply, strict=False).decode  # some numbers come as text
+
+
+def read_pages(reply: bytes) -> Reply:
+    # Every slash comes escaped, which is allowed and nobody likes to read.
+    return _decode(reply.replace(b"\\/", b"/"))
+
+
+async def send_together(client: Any, calls: Sequence[Call]) -> list[Any]:
+    """The reply to each, in one round trip. An outage is raised: it is nobody's own."""
+    if len(calls) == 1:
+        (call,) = calls
+        return [await call.function.acall(client, call.keys, call.args)]
+    pipeline = client.pipeline(transaction=False)
+    for call in calls:
+        pipeline.execute_command(*call.function.words(call.keys, call.args))
+    replies: list[Any] = await pipeline.execute(raise_on_error=False)
+    for number, reply in enumerate(replies):
+        if is_unknown(reply):
+            call = calls[number]
+            replies[number] = await call.function.acall(client, call.keys, call.args)
+        elif isinstance(reply, Exception) and not isinstance(reply, ResponseError):
+            raise reply
+    return replies

@@ -1,1 +1,0 @@
-"""Score submission and the hot reads, served before Django."""

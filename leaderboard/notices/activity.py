@@ -1,0 +1,190 @@
+"""What has lately happened on a board: somebody joined or took the lead, a season ended.
+
+The worker finds it in the events that it stores, so that a score costs nothing more. The feed holds
+ids; names and texts are made when it is read, so that who was renamed, is anonymous or hidden since
+appears as on the board itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+from django.urls import reverse
+from django.utils.translation import gettext
+
+from config.redis.connections import get_redis
+from leaderboard import keys
+from leaderboard.access import rights
+from leaderboard.engine.functions import LIBRARY
+from leaderboard.models import Board, Player, Season
+from leaderboard.presentation import LONGEST_NAME, season_text
+from leaderboard.seasons.pointer import microseconds, moment
+
+if TYPE_CHECKING:
+    from leaderboard.log.events import Event
+
+MOST_KEPT = 50
+KEPT = 30 * 24 * 3600  # seconds after the last one
+MOST_BOARDS = 1000  # that one look over all boards asks
+
+_add = LIBRARY["add_activity"]
+
+
+class Item(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One entry of the list. The same event makes the same bytes, so that it is added once."""
+
+    kind: str  # joined, leader or season
+    at: int  # microseconds
+    season: int
+    player: str = ""
+
+
+_decode = msgspec.json.Decoder(Item).decode
+
+
+@dataclass(frozen=True)
+class Happening:
+    """One thing as a reader sees it."""
+
+    at: datetime
+    board: Board
+    kind: str
+    name: str  # of the player or the season
+    url: str  # empty for who is anonymous
+
+    @property
+    def text(self) -> str:
+        if self.kind == "leader":
+            return gettext("%(name)s took the lead.") % {"name": self.name}
+        if self.kind == "joined":
+            return gettext("%(name)s joined.") % {"name": self.name}
+        return gettext("%(season)s has ended.") % {"season": self.name}
+
+
+def note(board: Board, events: Sequence[Event]) -> None:
+    """Keep what these events of the log mean for the board."""
+    items = [item for event in events for item in _items(event)]
+    # A whole class may join in one batch; more than are kept need not be sent.
+    _keep(board, items[-MOST_KEPT:])
+
+
+def season_ended(season: Season) -> None:
+    """Keep that a season is over; a second time changes nothing."""
+    ended = season.closed_at or season.closes
+    if ended is not None:
+        _keep(season.board, [Item("season", microseconds(ended), season.number)])
+
+
+def latest(board: Board, count: int) -> list[Happening]:
+    """The newest first, of players whom the board shows now."""
+    raw = get_redis().lrange(keys.feed(board.key), 0, MOST_KEPT - 1)
+    return _shown(board, _decoded(raw))[:count]
+
+
+def latest_everywhere(count: int) -> list[Happening]:
+    """The newest of all boards; for who may see every board."""
+    boards = list(Board.objects.order_by("-pk")[:MOST_BOARDS])
+    pipe = get_redis().pipeline(transaction=False)
+    for board in boards:
+        pipe.lrange(keys.feed(board.key), 0, count - 1)
+    found = [
+        (item, board)
+        for board, raw in zip(boards, pipe.execute(), strict=True)
+        for item in _decoded(raw)
+    ]
+    found.sort(key=lambda one: one[0].at, reverse=True)
+    newest = found[:count]
+    happenings = [
+        happening
+        for board in {board.pk: board for _, board in newest}.values()
+        for happening in _shown(board, [item for item, where in newest if where is board])
+    ]
+    return sorted(happenings, key=lambda happening: happening.at, reverse=True)
+
+
+def forget_player(board: Board, player_id: str) -> None:
+    """Nothing in the feed names this player any more."""
+    client, feed = get_redis(), keys.feed(board.key)
+    for raw in client.lrange(feed, 0, MOST_KEPT - 1):
+        if _decode(raw).player == player_id:
+            client.lrem(feed, 0, raw)
+
+
+def _items(event: Event) -> Iterable[Item]:
+    news = event.news
+    if news.op != "score" or news.rank is None or not news.id:
+        return
+    if news.previous_rank is None:
+        yield Item("joined", news.at, news.season or 0, news.id)
+    if news.rank == 1 and news.previous_rank != 1:
+        yield Item("leader", news.at, news.season or 0, news.id)
+
+
+def _keep(board: Board, items: Sequence[Item]) -> None:
+    if items:
+        _add(
+            get_redis(),
+            [keys.feed(board.key)],
+            [
+                MOST_KEPT,
+                KEPT,
+                keys.feed_live(board.slug),
+                board.slug,
+                *(msgspec.json.encode(item) for item in items),
+            ],
+        )
+
+
+def _decoded(raw: Iterable[bytes]) -> list[Item]:
+    return [_decode(one) for one in raw]
+
+
+def _shown(board: Board, items: Sequence[Item]) -> list[Happening]:
+    """As everybody may see them, in the same order."""
+    names = _names(board, {item.player for item in items if item.player})
+    numbers = {item.season for item in items if not item.player}
+    seasons = dict(
+        Season.objects.filter(board=board, number__in=numbers).values_list("number", "name")
+        if numbers
+        else ()
+    )
+    found = []
+    for item in items:
+        if item.player in names:
+            found.append(_happening(board, item, names[item.player]))
+        elif not item.player and item.season in seasons:
+            found.append(_happening(board, item, season_text(seasons[item.season])))
+    return found
+
+
+def _happening(board: Board, item: Item, name: str) -> Happening:
+    if not item.player:
+        url = reverse("season", args=[board.slug, item.season])
+    elif name:
+        url = reverse("player", args=[board.slug, item.player])
+    else:
+        url, name = "", gettext("Anonymous")
+    return Happening(moment(item.at), board, item.kind, name, url)
+
+
+def _names(board: Board, player_ids: Collection[str]) -> dict[str, str]:
+    """Those who are shown, by id; nothing as the name of who is anonymous. SQL decides who is
+    shown: it changes first. A name on the board may be newer than the one in SQL."""
+    if not player_ids:
+        return {}
+    unseen = set(rights.unseen_on(board).filter(pk__in=player_ids).values_list("pk", flat=True))
+    here = {
+        entry["user_id"]: entry["metadata"].get("name", "")
+        for entry in board.engine().get_entries(player_ids)["entries"]
+    }
+    return {
+        player.pk: ""
+        if player.privacy == Player.Privacy.ANONYMOUS
+        else (here.get(player.pk) or player.display_name or player.pk)[:LONGEST_NAME]
+        for player in Player.objects.filter(pk__in=player_ids)
+        if player.pk not in unseen
+    }

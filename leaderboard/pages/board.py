@@ -1,0 +1,312 @@
+"""A board's page: season and windows, pages, search, the reader's own place, a wall."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.views.decorators.http import require_safe
+
+from config.web.charts import Bar, bar_chart
+from config.web.paging import Pages
+from leaderboard import presentation
+from leaderboard.access import aliases, listing, people, rights
+from leaderboard.boards import final, standings
+from leaderboard.boards.standings import Mine, Standings
+from leaderboard.engine.values import MOST_RANK
+from leaderboard.models import Board, Player
+from leaderboard.notices import delivery
+from leaderboard.pages.home import season_name
+from leaderboard.presentation import Line
+from ratelimit.decorators import limit
+from sessions_app import presence, visits
+from sessions_app.flags import flag_enabled
+
+LONGEST_SEARCH = 100
+WALL_LINES = (3, 5, 10, 15, 20, 25)  # the style sheet knows these
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    label: str
+    url: str
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A detail by which the board is grouped, the value asked for, and values that exist."""
+
+    name: str
+    label: str
+    value: str
+    suggested: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The reader's own place, in words."""
+
+    line: Line
+    around: list[Line]
+    percentile: str
+    size: str
+    next: str
+
+
+def find_board(request: HttpRequest, slug: str) -> Board:
+    """The board, or 404 when there is none for this reader."""
+    try:
+        return listing.get_board(slug, request.user)
+    except Board.DoesNotExist as error:
+        raise Http404(str(error)) from error
+
+
+def searches(request: HttpRequest) -> bool:
+    return bool(request.GET.get("q"))
+
+
+@require_safe
+@limit("search", when=searches)
+def board_page(request: HttpRequest, slug: str) -> HttpResponse:
+    board = find_board(request, slug)
+    window = request.GET.get("window", "")
+    if window and window not in board.windows:
+        raise Http404(f"{board.name} keeps no window {window!r}.")
+    visits.record(request, board.slug)
+    has_wall = flag_enabled("wall", request)
+    if request.GET.get("display") == "wall":
+        if not has_wall:
+            raise Http404("The wall is switched off.")
+        return _wall(request, board, window)
+    if "rank" in request.GET and request.GET["rank"] != "":
+        before = standings.entries_before(board, _whole(request.GET["rank"]), window=window)
+        page = before // standings.PER_PAGE + 1
+        elsewhere = Pages(request, 1, 1, drop=("rank", "q", *board.groups))
+        return HttpResponseRedirect(elsewhere.url(page))
+    query = request.GET.get("q", "").strip().replace("\0", "")[:LONGEST_SEARCH]
+    number = _whole(request.GET.get("page") or "1")
+    me = people.player_id_of(request.user)
+    groups = _groups(request, board, window)
+    wanted = people.players_named(query) if query else None
+    found = standings.board_page(
+        board,
+        window=window,
+        offset=(number - 1) * standings.PER_PAGE,
+        player_id=me,
+        among=wanted,
+        groups=groups,
+    )
+    if not window and final.is_over(found):
+        found = final.page(board, found, number=number, search=query, player_id=me)
+        groups = {}
+    if wanted is not None:
+        shown = [entry for entry in found.page.entries if not aliases.is_alias(entry["user_id"])]
+        found = replace(found, page=replace(found.page, size=len(shown), entries=shown))
+    last = 1 if query else max(1, -(-found.page.size // standings.PER_PAGE))
+    pages = Pages(request, min(number, last), last, drop=("rank",))
+    if number > last:
+        return HttpResponseRedirect(pages.url(last))
+    first_page = not query and not groups and number == 1
+    unseen = _unseen(request, board, found)
+    context = _context(request, board, window, found, me) | {
+        "pages": pages,
+        "query": query,
+        "filters": _filters(board, groups, found),
+        "view": urlencode(groups),  # ranks of another view are no moves; see js/live.js
+        "filtered": bool(query or groups),
+        "ranked_apart": bool(groups) and not query,
+        "looked_at": presentation.number_text(standings.MOST_COMBINED) if found.page.cut else "",
+        "live_mode": "rows" if first_page else "refresh",
+        "unseen": unseen,
+        "may_submit": rights.may_submit_own(request.user, board, unseen),
+        "may_use_console": rights.may_use_console(request.user, board),
+        "has_wall": has_wall,
+        "has_nearby": found.has_places and flag_enabled("nearby", request),
+    }
+    return render(request, "leaderboard/board.html", context)
+
+
+def _unseen(request: HttpRequest, board: Board, found: Standings) -> rights.Unseen | None:
+    """Why others do not see the reader. Who has a place on the live board is seen: nobody asks."""
+    player: Player | None = getattr(request.user, "player", None)
+    if player is None or (found.mine is not None and not final.is_over(found)):
+        return None
+    return rights.why_unseen(board, player)
+
+
+def _wall(request: HttpRequest, board: Board, window: str) -> HttpResponse:
+    lines = _whole(request.GET.get("top") or "10")
+    if lines not in WALL_LINES:
+        raise Http404(f"A wall shows one of {WALL_LINES} lines.")
+    found = standings.board_page(board, window=window)
+    if not window and final.is_over(found):
+        found = final.page(board, found)
+    context = _context(request, board, window, found, None)
+    return render(request, "leaderboard/wall.html", context | {"lines": lines, "live_mode": "rows"})
+
+
+def _context(
+    request: HttpRequest, board: Board, window: str, found: Standings, me: str | None
+) -> dict[str, Any]:
+    accounts = people.accounts_of(entry["user_id"] for entry in found.page.entries)
+    online = found.online
+    if online is None:
+        online = frozenset(presence.online_among(accounts.values()))
+    url = reverse("board", args=[board.slug])
+    live_url = reverse("live_board", args=[board.slug])
+    scores_url = reverse("board_scores", args=[board.slug])
+    return {
+        "board": board,
+        "window": window,
+        "view_label": dict(Board.Window.choices).get(window, gettext("Season")),
+        "tabs": _tabs(board, window, url),
+        "rows": [
+            _line(board, entry, online=accounts.get(entry["user_id"]) in online)
+            for entry in found.page.entries
+        ],
+        # The id under which the page knows the reader's own row.
+        "me": found.mine.entry["user_id"] if found.mine else me or "",
+        "mine": _place(board, found.mine) if found.mine else None,
+        "distribution": _distribution(
+            board, found.distribution, found.mine.entry["score"] if found.mine else None
+        ),
+        "scores_url": f"{scores_url}?window={window}" if window else scores_url,
+        # Asked together with the rest, not by itself.
+        "unread_notices": delivery.unread_seen(me, found.unread_notices) if me else 0,
+        "season": found.pointer,
+        "season_name": season_name(board, found.pointer),
+        "size_text": presentation.players_text(found.page.size),
+        "sequence": found.sequence,
+        "updated_at": found.updated_at,
+        "watching": presentation.number_text(found.watching),
+        "plain_url": f"{url}?window={window}" if window else url,
+        "live_url": f"{live_url}?window={window}" if window else live_url,
+    }
+
+
+def _tabs(board: Board, window: str, url: str) -> list[Tab]:
+    if not board.windows:
+        return []
+    labels = dict(Board.Window.choices)
+    kept = [name for name in Board.Window.values if name in board.windows]
+    return [
+        Tab(gettext("Season"), url, not window),
+        *(Tab(str(labels[name]), f"{url}?window={name}", window == name) for name in kept),
+    ]
+
+
+def _line(board: Board, entry: dict[str, Any], *, online: bool = False) -> Line:
+    """Final standings have lines that lead to nobody's page."""
+    url = "" if entry.get("masked") else None
+    return presentation.line(board, entry, online=online, url=url)
+
+
+def _place(board: Board, mine: Mine) -> Place:
+    return Place(
+        _line(board, mine.entry),
+        [_line(board, entry) for entry in mine.around],
+        presentation.top_text(mine.top_share, mine.size),
+        presentation.number_text(mine.size),
+        _next_step(board, mine),
+    )
+
+
+def _groups(request: HttpRequest, board: Board, window: str) -> dict[str, str]:
+    """The country and team asked for, where the board is grouped by them, in the players' own
+    spelling. A value that nobody has stays as it is and finds nobody."""
+    asked = {
+        name: value
+        for name in board.groups
+        if (value := request.GET.get(name, "").strip().replace("\0", "")[:LONGEST_SEARCH])
+    }
+    known = standings.group_values(board, window=window) if asked else {}
+    for name, value in asked.items():
+        if value not in known[name]:
+            same = (one for one in known[name] if one.casefold() == value.casefold())
+            asked[name] = next(same, value)
+    return asked
+
+
+def _filters(board: Board, groups: Mapping[str, str], found: Standings) -> list[Filter]:
+    labels = dict(Board.Group.choices)
+    return [
+        Filter(name, str(labels[name]), groups.get(name, ""), found.suggested[name])
+        for name in board.groups
+    ]
+
+
+@require_safe
+def board_scores(request: HttpRequest, slug: str) -> HttpResponse:
+    """How the scores are spread now, for pages that stay open."""
+    board = find_board(request, slug)
+    window = request.GET.get("window", "")
+    if window and window not in board.windows:
+        raise Http404(f"{board.name} keeps no window {window!r}.")
+    bins, mine = standings.spread(board, window=window, player_id=people.player_id_of(request.user))
+    url = request.get_full_path()
+    context = {"distribution": _distribution(board, bins, mine), "scores_url": url}
+    return render(request, "leaderboard/board_scores.html", context)
+
+
+def _distribution(board: Board, bins: list[dict[str, Any]], mine: float | None) -> SafeString | str:
+    if sum(one["count"] for one in bins) < 2:
+        return ""
+    own = next(
+        (n for n, one in enumerate(bins) if mine is not None and one["low"] <= mine <= one["high"]),
+        None,
+    )
+    text = [presentation.score_text(board, one["low"]) for one in bins]
+    lowest, highest = text[0], presentation.score_text(board, bins[-1]["high"])
+    return bar_chart(
+        [
+            Bar(one["count"], f"{low}: {presentation.number_text(one['count'])}", mark=n == own)
+            for n, (one, low) in enumerate(zip(bins, text, strict=True))
+        ],
+        title=gettext("All scores"),
+        description=gettext("How the scores are spread, from %(low)s to %(high)s")
+        % {"low": lowest, "high": highest},
+        x_labels=[(1, lowest), (len(bins) - 2, highest)],
+        width=320,
+        height=160,
+    )
+
+
+def _next_step(board: Board, mine: Mine) -> str:
+    """What it takes to pass the player just above."""
+    position = mine.around.index(mine.entry)
+    if position == 0:
+        return gettext("You are in the lead.")
+    ahead = mine.around[position - 1]
+    gap = abs(ahead["score"] - mine.entry["score"])
+    if not gap:
+        return gettext("Level with %(name)s: any better score passes them.") % {
+            "name": presentation.line(board, ahead).name
+        }
+    return gettext("%(gap)s to reach %(name)s at rank %(rank)s.") % {
+        "gap": presentation.score_text(board, gap),
+        "name": presentation.line(board, ahead).name,
+        "rank": presentation.number_text(ahead["rank"]),
+    }
+
+
+def _whole(text: str) -> int:
+    """A page or rank from an address: 404 for what can be none."""
+    if not (text.isascii() and text.isdigit() and len(text) < 16) or not 0 < int(text) < MOST_RANK:
+        raise Http404("Not a number of a page or a rank.")
+    return int(text)
+
+
+@require_safe
+@limit("live_stream")
+def live_board(request: HttpRequest, slug: str) -> HttpResponse:
+    """The address of the stream. Streams are served before Django (`leaderboard.live.lane`); what
+    arrives here was refused there."""
+    raise Http404(f"No stream for {slug!r}.")

@@ -1,0 +1,83 @@
+"""The first page: every board that the reader may see, each with its leaders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from config.web.paging import Pages
+from leaderboard import presentation
+from leaderboard.access.listing import listed_boards
+from leaderboard.boards import final, standings
+from leaderboard.boards.standings import Glance
+from leaderboard.models import Board
+from leaderboard.presentation import Line
+from leaderboard.seasons.pointer import Pointer
+from ratelimit.decorators import limit
+from sessions_app import visits
+
+LEADERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A board on the first page."""
+
+    board: Board
+    leaders: list[Line]
+    season: Pointer | None
+    season_name: str
+    size: int
+    watching: int
+    visitors: int
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    listed = listed_boards(request.user, request.GET.get("page", "1"))
+    pages = Pages(request, listed.number, listed.last)
+    shown = listed.boards
+    visits.record(request)
+    glances, online, visitors = standings.glances(shown, LEADERS)
+    context = {
+        "cards": [_card(board, glances[board.slug]) for board in shown],
+        "pages": pages,
+        "online": online,
+        "visitors": visitors,
+        "live_url": f"{reverse('live_home')}?page={listed.number}",
+    }
+    return render(request, "leaderboard/home.html", context)
+
+
+def _card(board: Board, glance: Glance) -> Card:
+    top = glance.top
+    if final.is_over(top):
+        top = final.page(board, top, per_page=LEADERS)
+    return Card(
+        board,
+        [presentation.line(board, entry) for entry in top.page.entries],
+        top.pointer,
+        season_name(board, top.pointer),
+        top.page.size,
+        glance.watching,
+        glance.visitors,
+    )
+
+
+@require_safe
+@limit("live_stream")
+def live_home(request: HttpRequest) -> HttpResponse:
+    """The address of the stream, see `live_board`: what arrives here was refused before Django."""
+    raise Http404("No stream.")
+
+
+def season_name(board: Board, pointer: Pointer | None) -> str:
+    if pointer is None:
+        return ""
+    name: str | None = getattr(board, "season_name", None)
+    # Redis turns the season; its row in SQL follows a moment later.
+    return presentation.season_text(name or f"Season {pointer.number}")

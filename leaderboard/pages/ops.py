@@ -1,0 +1,157 @@
+"""The boards' part of the operations page: how large they are, and whether the log keeps up."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.template.defaultfilters import filesizeformat
+from django.utils import timezone
+from django.utils.formats import date_format, number_format
+from django.utils.translation import gettext as _
+
+from config.redis.calls import Batch, Command, Steps, perform
+from leaderboard import keys
+from leaderboard.log import troubles
+from leaderboard.log.consumer import STREAM_BOUND, lags
+from leaderboard.models import Board
+from sessions_app import presence
+from sessions_app.ops import BOARDS, Fact, Section, Table
+
+# Bounds on what one look may ask of Redis.
+MOST_BOARDS = 200
+BIGGEST = 10
+SAMPLES = 5  # members that MEMORY USAGE looks at; the rest is extrapolated
+LATE = 1000  # events; a healthy worker is never a thousand behind for long
+
+
+def boards() -> Section:
+    chosen = list(Board.objects.order_by("-pk")[:MOST_BOARDS])
+    sizes = perform(_sizes(chosen))
+    biggest = sorted(chosen, key=lambda board: sizes[board][1], reverse=True)[:BIGGEST]
+    memory = perform(_memory([sizes[board][0] for board in biggest]))
+    waiting, dead = lags(chosen), perform(_dead_letters(chosen))
+    watching = presence.counts([board.slug for board in biggest])
+    rows = [
+        (
+            board.name,
+            number_format(sizes[board][1]),
+            filesizeformat(used),
+            number_format(watching[board.slug]),
+            number_format(waiting[board.slug]),
+            number_format(dead[board]),
+        )
+        for board, used in zip(biggest, memory, strict=True)
+    ]
+    table = Table(
+        _("Biggest boards"),
+        [
+            _("Board"),
+            _("Players"),
+            _("Memory"),
+            _("Watching"),
+            _("Waiting for the log"),
+            _("Dead letters"),
+        ],
+        rows,
+        _(
+            "Memory of the running season's ranking, without windows and details: about 100 bytes "
+            "a player is usual. A board that only grows wants a size limit or shorter seasons."
+        ),
+        _("There is no board yet."),
+        BOARDS,
+    )
+    failing = _troubles()
+    return Section(_("Boards"), 30, _facts(waiting, dead, failing), [failing, table])
+
+
+def _troubles() -> Table:
+    """Of every board, not only of the newest."""
+    duties = {
+        "clock": _("Season clock"),
+        "rebuild": _("Rebuild"),
+        "archive": _("Archive"),
+        "log": _("Score log"),
+        "stream": _("Score stream"),
+        "sweep": _("Clean-up"),
+    }
+    found = troubles.read()
+    names = dict(
+        Board.objects.filter(slug__in={one.slug for one in found}).values_list("slug", "name")
+    )
+    rows = [
+        (names[one.slug], duties.get(one.duty, one.duty), one.error, _moment(one.since))
+        for one in found
+        if one.slug in names
+    ]
+    return Table(
+        _("Boards in trouble"),
+        [_("Board"), _("Work of the worker"), _("Error"), _("Since")],
+        rows,
+        _(
+            "The worker could not do this work for these boards and tries again all the time; the "
+            "other boards are served. A row goes when the work succeeds. The worker's log has the "
+            "whole error."
+        ),
+        _("Every board is served."),
+        BOARDS,
+    )
+
+
+def _moment(value: datetime) -> str:
+    return date_format(timezone.localtime(value), "DATETIME_FORMAT")
+
+
+def _facts(waiting: dict[str, int], dead: dict[Board, int], failing: Table) -> list[Fact]:
+    late, buried = sum(waiting.values()), sum(dead.values())
+    return [
+        Fact(
+            _("Score log"),
+            _("%(count)s waiting") % {"count": number_format(late)},
+            _(
+                "Events that are in Redis and not yet in SQL. It should come back to zero within "
+                "seconds; when it only grows, no worker runs (manage.py worker) or SQL is slow."
+            ),
+            warning=late > LATE or any(count > STREAM_BOUND for count in waiting.values()),
+        ),
+        Fact(
+            _("Dead letters"),
+            number_format(buried),
+            _(
+                "Events that could not be stored after five attempts. Zero is good; the log says "
+                "why for each of the others."
+            ),
+            warning=buried > 0,
+        ),
+        Fact(
+            _("Failures of the worker"),
+            number_format(len(failing.rows)),
+            _("Boards for which some work of the worker fails. Zero is good; see the table below."),
+            warning=bool(failing.rows),
+        ),
+    ]
+
+
+def _sizes(chosen: list[Board]) -> Steps[dict[Board, tuple[str, int]]]:
+    """The running ranking of each board: its key and how many stand in it."""
+    numbers = yield Batch(
+        [Command("HGET", keys.season_pointer(board.key), "number") for board in chosen]
+    )
+    entries = {
+        board: keys.season_entries(board.key, int(number)) if number else board.key
+        for board, number in zip(chosen, numbers, strict=True)
+    }
+    counts = yield Batch([Command("ZCARD", key) for key in entries.values()])
+    return {
+        board: (key, count) for (board, key), count in zip(entries.items(), counts, strict=True)
+    }
+
+
+def _memory(entries: list[str]) -> Steps[list[int]]:
+    commands = [Command("MEMORY", "USAGE", key, "SAMPLES", SAMPLES) for key in entries]
+    replies = yield Batch(commands)
+    return [reply or 0 for reply in replies]
+
+
+def _dead_letters(chosen: list[Board]) -> Steps[dict[Board, int]]:
+    replies = yield Batch([Command("XLEN", keys.dead_letters(board.key)) for board in chosen])
+    return dict(zip(chosen, replies, strict=True))
