@@ -12,6 +12,7 @@ from typing import Any
 
 from django.core.cache import cache
 
+from config import keys
 from config.redis.connections import OUTAGE_ERRORS
 
 # Longer than any computation behind it; a filler that died blocks the others no longer than this.
@@ -25,11 +26,6 @@ _MISSING = object()
 _away: dict[str, tuple[float, Any]] = {}
 
 
-def fill_key(key: str) -> str:
-    """string: somebody is computing the entry `key`; TTL 10 s; written by `cached`."""
-    return f"filling:{key}"
-
-
 def cached(key: str, ttl: int, compute: Callable[[], Any]) -> Any:
     """The cached value of `key`, computed by exactly one caller when it is missing.
 
@@ -41,7 +37,7 @@ def cached(key: str, ttl: int, compute: Callable[[], Any]) -> Any:
         value = cache.get(key, _MISSING)
         if value is not _MISSING:
             return value
-        if cache.add(fill_key(key), 1, FILL_TIMEOUT):
+        if cache.add(keys.filling(key), 1, FILL_TIMEOUT):
             break
         if time.monotonic() > deadline:
             break  # the filler is slower than it may be; better twice than never
@@ -55,7 +51,7 @@ def cached(key: str, ttl: int, compute: Callable[[], Any]) -> Any:
     finally:
         # A filler that overran its time may remove its successor's mark; that costs one more
         # computation and nothing else.
-        cache.delete(fill_key(key))
+        cache.delete(keys.filling(key))
     return value
 
 

@@ -16,3 +16,8 @@ def fence(name: str) -> str:
     """string: how often a lock was taken; TTL none, a number that began again would not fence;
     written by `locks.hold`"""
     return f"lock:{{{name}}}:fence"
+
+
+def filling(key: str) -> str:
+    """string: somebody is computing the entry `key` of the cache; TTL 10 s; written by `cached`"""
+    return f"filling:{key}"

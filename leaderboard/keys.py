@@ -272,14 +272,52 @@ def union_part(board: str, digest: str, builder: str) -> str:
     return f"{union(board, digest)}:building:{builder}"
 
 
+# ---- in the cache, which Django names with `cache:1:` before each ------------------------------
+
+
+def cached_names() -> str:
+    """string: a number that is another after each change of who is named; TTL none, it is small;
+    written by `history.forget_names`.
+    """
+    return "seasons:version"
+
+
+def cached_list_version(board_id: int) -> str:
+    """string: a number that is another after each change of a board's past seasons; TTL none, it is
+    small; written by `history.forget_season_list`.
+    """
+    return f"seasons:{board_id}:version"
+
+
+def cached_season_list(board_id: int, version: str) -> str:
+    """string: the past seasons of a board with their podiums; TTL an hour; written by
+    `history.season_list`.
+    """
+    return f"seasons:{board_id}:{version}"
+
+
+def cached_season_page(season_id: int, version: str, page: str) -> str:
+    """string: a page of final standings; TTL an hour, a minute for a search; written by
+    `history.season_page`.
+    """
+    return f"season:{season_id}:{version}:{page}"
+
+
+def cached_spread(slug: str, window: str) -> str:
+    """string: how the scores of a board or window are spread; TTL 1 s; written by
+    `standings.spread`.
+    """
+    return f"spread:{slug}:{window}"
+
+
+def cached_together(digest: str) -> str:
+    """string: the key of a union of seasons or boards; TTL 10 s; written by `together.page`."""
+    return f"together:{digest}"
+
+
 def entries_keys(entries: str, groups: Iterable[str] = ()) -> list[str]:
     """Everything that belongs to one sorted set and moves, expires and goes with it."""
     names = [entries, stamps(entries), aside(entries), ranks(entries)]
     for field in groups:
         names += [group(entries, field), group_ranks(entries, field)]
     return names
-
-
-def season_keys(board: str, number: int, groups: Iterable[str] = ()) -> list[str]:
-    """All keys of one season, for freezing and dropping it."""
-    return entries_keys(season_entries(board, number), groups)

@@ -184,7 +184,7 @@ def spread(
             perform(_in_season(board, lambda view: view._distribution_operation(BINS), window))
         )
 
-    bins = cached(f"spread:{board.slug}:{window}", SPREAD_KEPT, count)
+    bins = cached(keys.cached_spread(board.slug, window), SPREAD_KEPT, count)
     if player_id is None:
         return bins, None
     found = perform(_in_season(board, lambda view: view._players_operation([player_id]), window))

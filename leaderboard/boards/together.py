@@ -59,7 +59,7 @@ def page(
 ) -> tuple[Slice, Entry | None]:
     """A page of the union, and the entry of this player."""
     digest = _digest(choice.text, names_version())
-    key = cached(f"together:{digest}", FRESH, lambda: _build(choice))
+    key = cached(keys.cached_together(digest), FRESH, lambda: _build(choice))
     union = choice.board.engine(season=1)._plain_view(key)
     entries = union.get_page((number - 1) * PER_PAGE, PER_PAGE)
     mine = union.get_user_entry(player_id) if player_id is not None else None

@@ -17,6 +17,7 @@ from django.db.models import Max, Q, QuerySet
 
 from config.caching import cached_or_computed
 from config.redis.connections import OUTAGE_ERRORS
+from leaderboard import keys
 from leaderboard.access import rights
 from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
 from leaderboard.models.player import ANONYMOUS
@@ -27,7 +28,6 @@ LIST_TTL = 3600
 SEARCH_TTL = 60  # anyone can invent searches: they must not fill the cache
 PODIUM = 3
 MAX_SEARCH = 100
-_VERSION_KEY = "seasons:version"
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,12 @@ def season_list(board: Board) -> list[dict[str, Any]]:
 def forget_season_list(board_id: int) -> None:
     """Called when a season was archived, renamed or deleted. Another name, not a deletion: whoever
     reads the list right now would put the old one back."""
-    cache.set(_list_version_key(board_id), time.time_ns(), None)
+    cache.set(keys.cached_list_version(board_id), time.time_ns(), None)
 
 
 def forget_names() -> None:
     """Called when a player's choice to be named changed: every page is made anew."""
-    cache.set(_VERSION_KEY, time.time_ns(), None)
+    cache.set(keys.cached_names(), time.time_ns(), None)
 
 
 def names_version() -> int | None:
@@ -75,15 +75,12 @@ def names_version() -> int | None:
 
 
 def _names_version() -> int:
-    return cache.get(_VERSION_KEY) or 0
-
-
-def _list_version_key(board_id: int) -> str:
-    return f"seasons:{board_id}:version"
+    return cache.get(keys.cached_names()) or 0
 
 
 def _list_key(board_id: int) -> str:
-    return f"seasons:{board_id}:{_names_version()}:{cache.get(_list_version_key(board_id)) or 0}"
+    version = f"{_names_version()}:{cache.get(keys.cached_list_version(board_id)) or 0}"
+    return keys.cached_season_list(board_id, version)
 
 
 def _times(season: dict[str, Any]) -> dict[str, Any]:
@@ -140,7 +137,7 @@ def season_page(
     place = f"{page}:{per_page}:{search.encode().hex()}"
     found = cached_or_computed(
         f"season:{season.pk}:{place}",
-        lambda: f"season:{season.pk}:{_names_version()}:{place}",
+        lambda: keys.cached_season_page(season.pk, str(_names_version()), place),
         SEARCH_TTL if search else PAGE_TTL,
         lambda: _load_page(season, page, per_page, search),
     )

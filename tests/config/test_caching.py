@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.core.cache import cache
 
-from config.caching import cached, fill_key
+from config import keys
+from config.caching import cached
 
 
 def test_two_hundred_first_readers_cause_one_computation():
@@ -39,5 +40,5 @@ def test_a_computation_that_failed_leaves_the_way_free():
 def test_none_is_a_value_and_a_mark_left_by_a_dead_filler_expires():
     assert cached("nothing", 60, lambda: None) is None
     assert cached("nothing", 60, lambda: 1) is None
-    cache.add(fill_key("cold"), 1, 0.05)  # a filler that died
+    cache.add(keys.filling("cold"), 1, 0.05)  # a filler that died
     assert cached("cold", 60, lambda: 2) == 2
