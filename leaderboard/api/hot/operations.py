@@ -27,6 +27,7 @@ from leaderboard.api.queries import AroundQuery, BulkQuery, NoQuery, PageQuery, 
 from leaderboard.api.validation import invalid_query
 from leaderboard.engine import pages
 from leaderboard.engine.pages import Run
+from leaderboard.engine.positions import Position
 
 Q = TypeVar("Q", bound=Schema)
 
@@ -148,15 +149,17 @@ async def read_entries(lane: Lane, request: Request) -> Answer:
     return await _read(lane, request, _plan_entries, _named_in_cursor)
 
 
-def _named_in_cursor(request: Request) -> str:
+def _named_in_cursor(request: Request, card: Card) -> str:
     text = read_query(PageQuery, request).cursor
-    return "" if text is None else cursors.read(text).user_id
+    return "" if text is None else cursors.read(text, card.board.slug).user_id
 
 
 def _plan_entries(request: Request, card: Card, player: str) -> Read:
     query = read_query(PageQuery, request)
-    after = query.cursor and cursors.read(query.cursor)._replace(user_id=player)
-    wanted = pages.page(after or query.offset, query.limit)
+    start: int | Position = query.offset
+    if query.cursor:
+        start = cursors.read(query.cursor, card.board.slug)._replace(user_id=player)
+    wanted = pages.page(start, query.limit)
     return Read(request.target, card, query.window, query.period, wanted, _rows)
 
 
@@ -196,16 +199,15 @@ def _plan_player(request: Request, card: Card, player: str) -> Read:
 
 
 Plan = Callable[[Request, Card, str], Read]
+Named = Callable[[Request, Card], str]
 
 
 @cache
-def _named_in_address(segment: int) -> Callable[[Request], str]:
-    return lambda request: decoded(request.segments[segment], "player")
+def _named_in_address(segment: int) -> Named:
+    return lambda request, card: decoded(request.segments[segment], "player")
 
 
-async def _read(
-    lane: Lane, request: Request, make_plan: Plan, named: Callable[[Request], str]
-) -> Answer:
+async def _read(lane: Lane, request: Request, make_plan: Plan, named: Named) -> Answer:
     """`named` finds the player that the request names, '' for none."""
     caller, card = await admitted(lane, request, callers.READ)
     with_ids = caller.knows_ids(card.board)
@@ -214,7 +216,7 @@ async def _read(
     read = lane.reads.plan(target, card)
     is_new = False
     if read is None:
-        player = named(request)
+        player = named(request, card)
         found = None if with_ids else await aliases.afind(card.board, player)
         read = make_plan(request, card, found or player)
         read = read._replace(target=target, with_ids=with_ids, by_alias=found is not None)

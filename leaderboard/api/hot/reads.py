@@ -230,7 +230,7 @@ def _mask(read: Read, rows: Sequence[Row]) -> bool:
 def _next(board: Board, last: Row, prefix: str | bool) -> str | None:
     """The cursor behind a page, whose rows are masked already."""
     position = last_position(board.ties, last.score, last.player, prefix)
-    return None if position is None else cursors.written(position)
+    return None if position is None else cursors.written(position, board.slug)
 
 
 def _batches(reads: Iterable[Read]) -> list[tuple[int, list[Read]]]:

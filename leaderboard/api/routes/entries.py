@@ -28,7 +28,7 @@ def shown(
         **now.head(),
         "total": total,
         "entries": [entry(one) for one in masked],
-        "next": None if following is None else cursors.written(following),
+        "next": None if following is None else cursors.written(following, now.board.slug),
     }
 
 
@@ -36,7 +36,7 @@ def start_of(now: View, query: queries.PageQuery | queries.RangeQuery) -> int | 
     """Where the page begins."""
     if query.cursor is None:
         return query.offset
-    after = cursors.read(query.cursor)
+    after = cursors.read(query.cursor, now.board.slug)
     return after._replace(user_id=now.player_id(after.user_id))
 
 

@@ -1,5 +1,6 @@
 """Pages of entries and of past seasons: what follows, and what is beyond the end."""
 
+import struct
 from base64 import urlsafe_b64encode
 
 import pytest
@@ -96,6 +97,8 @@ def test_a_page_of_a_past_season_beyond_the_end_is_empty(api, board):
         urlsafe_b64encode(b"\x7f\xf8" + bytes(7)).decode(),  # not a number
         urlsafe_b64encode(bytes(8) + b"\x20ab").decode(),  # shorter than it says
         urlsafe_b64encode(bytes(9) + b"\xff").decode(),  # no text
+        urlsafe_b64encode(struct.pack(">dB", 14, 0)).decode(),  # a place, without our signature
+        urlsafe_b64encode(struct.pack(">dB", 14, 0) + bytes(12)).decode(),
     ],
 )
 def test_a_cursor_that_was_made_up_is_refused(api, board, cursor):
@@ -121,4 +124,28 @@ def test_a_cursor_does_not_give_an_anonymous_player_away(stranger, path):
     assert read_all(stranger, path, 1) == ["zoe", alias, "eve"]
     body = stranger.get(with_cursor(path, 2, None)).json()
     assert body["entries"][-1]["player"] == alias
-    assert cursors.read(body["next"]).user_id == alias
+    assert cursors.read(body["next"], board.slug).user_id == alias
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_only_the_cursor_that_a_page_of_this_board_gave_is_read(api, board, path):
+    other = open_board("other", groups=["team"], operator="set")
+    for player in PLAYERS:
+        submit(other, player, 10, details={"team": "red"})
+    ours = api.get(with_cursor(path, 3, None)).json()["next"]
+    theirs = api.get(with_cursor(path, 3, None).replace("cup", "other")).json()["next"]
+    changed = ("B" if ours[0] == "A" else "A") + ours[1:]
+    assert api.get(with_cursor(path, 3, ours)).status_code == 200
+    for cursor in (theirs, changed, ours[:-4]):
+        answer = api.get(with_cursor(path, 3, cursor))
+        assert (answer.status_code, answer.json()["code"]) == (422, "invalid_value")
+
+
+def test_the_longest_id_fits_into_a_cursor(api):
+    board = open_board(ties="member", subscore_order="desc")
+    longest = "z" * 256
+    for player in (longest, "a"):
+        submit(board, player, 5, subscore=1)
+    first = api.get(with_cursor("entries", 1, None)).json()
+    assert first["entries"][0]["player"] == longest
+    assert read_all_from(api, "entries", first["next"]) == ["a"]
