@@ -98,7 +98,8 @@ async def _note(board: Board, seats: Sequence[Seat]) -> list[bool]:
         )
     replies = await pipeline.execute()
     for (number, once), before in zip(noted, replies, strict=True):
-        clashes[number] = before is not None and before.decode() != once.fingerprint
+        # As bytes: behind the fingerprint of another kind of write is its packed answer.
+        clashes[number] = before is not None and before != once.fingerprint.encode()
     return clashes
 
 

@@ -96,3 +96,23 @@ def test_commands_say_in_one_line_that_there_is_no_such_board(board, command, na
     if not name and command in (["season", "list"], ["simulate", "--board"]):
         pytest.skip("without a name it is about all boards")
     assert "There is no board" in refused(*command, name)
+
+
+def test_a_key_used_for_another_kind_of_write_is_refused_and_nobody_else(board):
+    api = Api(make_key("submit"))
+    used = {"Idempotency-Key": "one"}
+    details = {"details": {"name": "Ada"}}
+    patched = api.call("PATCH", "boards/cup/players/ada", json=details, headers=used)
+    assert patched.status_code == 200
+
+    def score(player, headers=None):
+        return ("POST", "boards/cup/scores", {"player": player, "score": 5}, None, headers)
+
+    before, mixed_up, after = api.together([score("bob"), score("ada", used), score("eve")])
+    assert (before.status_code, after.status_code) == (200, 200)
+    bulk = api.call(
+        "POST", "boards/cup/scores/bulk", json=[{"player": "ada", "score": 5}], headers=used
+    )
+    for answer in (mixed_up, bulk):
+        assert (answer.status_code, answer.json()["code"]) == (422, "idempotency_key_reused")
+    assert board.engine().get_user_entry("ada")["score"] == 1
