@@ -11,7 +11,7 @@ import hashlib
 import logging
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -53,6 +53,7 @@ class Caller:
     boards: frozenset[int] | None = frozenset()
     expires_at: datetime | None = None
     refused: tuple[str, str] | None = None  # code and sentence, when the key given is no good
+    by_ticket: bool = False  # a browser that the holder of the key let in
 
     @property
     def source(self) -> str:
@@ -70,7 +71,7 @@ class Caller:
 
     def knows_ids(self, board: Board) -> bool:
         """Whether anonymous players are shown by their ids and not by their aliases."""
-        return self.key_id is not None and self.holds(board)
+        return self.key_id is not None and not self.by_ticket and self.holds(board)
 
 
 _UNKNOWN = ("key_unknown", "This API key is not known here.")
@@ -183,7 +184,7 @@ def credential(key_id: int) -> bytes:
 def _find(authorization: bytes, address: str) -> Caller:
     if authorization.startswith(_BY_ID):
         key_id = int(authorization.removeprefix(_BY_ID))
-        return _caller(ApiKey.objects.filter(pk=key_id), address)
+        return replace(_caller(ApiKey.objects.filter(pk=key_id), address), by_ticket=True)
     scheme, _, token = authorization.partition(b" ")
     token = token.strip()
     if scheme.lower() != b"bearer" or not token.startswith(PREFIX.encode()):

@@ -85,7 +85,7 @@ async def _place(request: Request) -> AsyncIterator[Decision | None]:
 
 
 async def serve_while_welcome(watch: Watch, request: Request, receive: Any, send: Any) -> None:
-    """Serve until the client leaves, or may see the board no more."""
+    """Serve until the client leaves, or may see the board, or ids on it, no more."""
     gone = asyncio.create_task(_until_gone(receive))
     refused = asyncio.create_task(_until_refused(watch.slug, request))
 
@@ -107,7 +107,10 @@ async def _until_gone(receive: Any) -> None:
 
 async def _until_refused(slug: str, request: Request) -> None:
     """A key is looked at again and again. A board that changes ends its streams itself, so that
-    it is enough to look once, when what this process remembered of it at first is out of date."""
+    it is enough to look once, when what this process remembered of it at first is out of date. A
+    key that won or lost a public board ends its stream too: the next one shows other names."""
+    admitted_as = request.caller
+    assert admitted_as is not None
     authorization = request.headers.get(b"authorization")
     with suppress(ApiError):
         while True:
@@ -119,5 +122,7 @@ async def _until_refused(slug: str, request: Request) -> None:
                 continue  # nobody can have revoked anything; asked again in a moment
             callers.check(caller)
             callers.check_board(caller, card.board, callers.READ)
+            if caller.knows_ids(card.board) != admitted_as.knows_ids(card.board):
+                return
             if authorization is None:
                 await asyncio.Future()

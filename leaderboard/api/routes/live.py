@@ -85,8 +85,9 @@ def watch_board(request: HttpRequest, slug: str, query: Query[queries.LiveQuery]
 def make_ticket(request: HttpRequest, slug: str) -> HttpResponse:
     """For pages: a browser's `EventSource` sends no key, and no page should have one. Your server
     makes a ticket and hands it to the page, which opens `…/live?ticket=…` within a minute. The
-    stream goes on after that, and ends within five seconds when the key is revoked. To reconnect
-    later, take a new ticket."""
+    stream goes on after that, and ends within five seconds when the key is revoked or may not read
+    the board any more. It shows anonymous players by their aliases, not by the ids that the key may
+    see. To reconnect later, take a new ticket."""
     board = board_for(request, slug)
     caller = caller_of(request)
     callers.check_scope(caller, callers.READ)

@@ -10,14 +10,15 @@ from django.utils import timezone
 from config.redis.connections import close_async_redis, get_async_redis, get_redis
 from config.redis.listening import listener
 from leaderboard import keys
+from leaderboard.access import aliases
 from leaderboard.api import callers, tickets
 from leaderboard.api.hot import live
 from leaderboard.api.requests import sequence_of
-from leaderboard.boards import scores
+from leaderboard.boards import marks, profiles, scores
 from leaderboard.closing import seasons
 from leaderboard.engine import Submission
 from leaderboard.live.hub import close_hub
-from leaderboard.models import ApiKey
+from leaderboard.models import ApiKey, Player
 from tests.leaderboard.api.support import Api, application, check_event, make_key
 from tests.leaderboard.boards import ACTOR, open_board, submit
 
@@ -260,9 +261,7 @@ def test_a_browser_watches_a_private_board_with_a_ticket(private):
     assert run(watch) == (200, "snapshot")
 
 
-def test_a_stream_that_a_ticket_opened_ends_with_its_key(private, monkeypatch):
-    monkeypatch.setattr(live, "ASK_AGAIN", 0.01)
-    monkeypatch.setattr(callers, "REMEMBER", 0.0)
+def test_a_stream_that_a_ticket_opened_ends_with_its_key(private, quick, monkeypatch):
     ticket = Api(make_key("read")).post("boards/cup/live/ticket").json()["ticket"]
 
     async def watch():
@@ -276,6 +275,56 @@ def test_a_stream_that_a_ticket_opened_ends_with_its_key(private, monkeypatch):
             await stream.task
 
     run(watch)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Keys are looked at again at once."""
+    monkeypatch.setattr(live, "ASK_AGAIN", 0.01)
+    monkeypatch.setattr(callers, "REMEMBER", 0.0)
+
+
+@pytest.fixture
+def hidden(board):
+    """Ada of a public board is anonymous."""
+    marks._seen.clear()
+    submit(board, "ada", 5, details={"name": "Ada"})
+    ada = Player.objects.create(pk="ada")
+    profiles.update_profile(player=ada, privacy="anonymous")
+    return aliases.alias_of(board, "ada")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_stream_with_ids_ends_when_its_key_loses_the_board(board, hidden, quick):
+    token = make_key("read", all_boards=False, boards=[board])
+    key = ApiKey.objects.get()
+
+    async def watch():
+        async with Stream("/api/v1/boards/cup/live", token) as stream:
+            first = await stream.event()
+            await sync_to_async(key.boards.clear)()
+            await stream.task
+        async with Stream("/api/v1/boards/cup/live", token) as again:
+            return first, await again.event()
+
+    first, again = run(watch)
+    assert [list(data["rows"]) for _, _, data in (first, again)] == [["ada"], [hidden]]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("players", ["", "&player=ada&player={}"])
+def test_a_ticket_shows_a_browser_no_id_of_an_anonymous_player(board, hidden, quick, players):
+    ticket = Api(make_key("read")).post("boards/cup/live/ticket").json()["ticket"]
+
+    async def watch():
+        path = f"/api/v1/boards/cup/live?ticket={ticket}{players.format(hidden)}"
+        async with Stream(path) as stream:
+            first = await stream.event()
+            await sync_to_async(submit)(board, "ada", 9)
+            return first, await stream.event()
+
+    for _, _, data in run(watch):
+        assert list(data["rows"]) == [hidden]
 
 
 def test_a_ticket_opens_only_the_stream_of_its_board_and_not_for_long(private, monkeypatch):
