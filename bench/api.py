@@ -77,7 +77,7 @@ def cpu_seconds(*processes: int) -> float:
 @contextlib.contextmanager
 def serving(application: str, environment: dict[str, str]) -> Iterator[tuple[int, int]]:
     port = free_port()
-    code = f"from config.web import serve; serve('127.0.0.1', {port}, {PROCESSES}, {application!r})"
+    code = f"from config.web.server import serve; serve('127.0.0.1', {port}, {PROCESSES}, {application!r})"
     process = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", code], cwd=ROOT, env=environment
     )

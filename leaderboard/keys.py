@@ -208,7 +208,7 @@ def union(board: str, digest: str) -> str:
 
 def union_source(board: str, digest: str) -> str:
     """sorted set: a past season, or another board, for unions with this one, id → score; TTL ten
-    minutes; written by `selectors.together`.
+    minutes; written by `together`.
     """
     return f"{board}:union:from:{digest}"
 

@@ -19,8 +19,9 @@ SLUG = "ledger"
 
 PREPARE = """
 from leaderboard.models import ApiKey
-from leaderboard.services import audit, boards
-board = boards.create_board(
+from leaderboard.access import audit
+from leaderboard.boards import changing
+board = changing.create_board(
     actor=audit.WORKER, slug={slug!r}, name="Ledger", operator="sum", windows=["day", "all"],
     durability={durability!r},
 )

@@ -60,7 +60,7 @@ def environment():
             [sys.executable, "-c", _SETUP], cwd=ROOT, env=values, check=True, capture_output=True
         )
         port = free_port()
-        code = f"from config.web import serve; serve('127.0.0.1', {port}, 1)"
+        code = f"from config.web.server import serve; serve('127.0.0.1', {port}, 1)"
         server = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=values)
         try:
             wait_for(lambda: listens(port), timeout=60)
