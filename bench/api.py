@@ -36,16 +36,18 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
-from leaderboard import services
+from leaderboard.access.audit import Actor
+from leaderboard.boards.changing import create_board
+from leaderboard.boards.scores import submit_scores
+from leaderboard.engine import Submission as Row
 from leaderboard.models import ApiKey
-board = services.create_board(
-    actor=services.Actor("bench"), slug="bench", name="Bench", windows=["day", "week"],
+board = create_board(
+    actor=Actor("bench"), slug="bench", name="Bench", windows=["day", "week"],
     ties="earliest", operator="set",
 )
-Row = services.scores.Submission
 names = ("name", "country", "avatar")
 for start in range(0, {PLAYERS}, 10000):
-    services.submit_scores(board=board, rows=[
+    submit_scores(board=board, rows=[
         Row(f"player-{{n}}", float(n % 5000), metadata=dict(name=f"Player {{n}}", country="DE",
             avatar="fox"))
         for n in range(start, start + 10000)
@@ -77,7 +79,8 @@ def cpu_seconds(*processes: int) -> float:
 @contextlib.contextmanager
 def serving(application: str, environment: dict[str, str]) -> Iterator[tuple[int, int]]:
     port = free_port()
-    code = f"from config.web.server import serve; serve('127.0.0.1', {port}, {PROCESSES}, {application!r})"
+    arguments = f"'127.0.0.1', {port}, {PROCESSES}, {application!r}"
+    code = f"from config.web.server import serve; serve({arguments})"
     process = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", code], cwd=ROOT, env=environment
     )

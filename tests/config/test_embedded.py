@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 USER = """
 import sys
 from pathlib import Path
-from config import embedded
+from config.redis import embedded
 embedded.join(Path(sys.argv[1]))
 print("joined", flush=True)
 sys.stdin.read()

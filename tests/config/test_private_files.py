@@ -23,7 +23,7 @@ Client(headers={"host": "localhost"}).post("/accounts/reset/", {"email": "ann@ex
 JOIN = """
 import sys
 from pathlib import Path
-from config import embedded
+from config.redis import embedded
 embedded.join(Path(sys.argv[1]))
 """
 

@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # A server whose answers are larger than all buffers on the way.
 SERVER = """
-from config import sending, web
+from config.web import sending, server
 sending.STALLED = 1.0
-web.serve("127.0.0.1", {port}, 1, "tests.config.large:application")
+server.serve("127.0.0.1", {port}, 1, "tests.config.large:application")
 """
 
 

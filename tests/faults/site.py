@@ -31,8 +31,9 @@ print("TOKEN " + ApiKey.make("Ledger", ["read", "submit"], all_boards=True)[1])
 LOOK = """
 import json
 from django.db.models import Count, Sum
-from leaderboard import consumer, keys
-from config.redis import get_redis
+from config.redis.connections import get_redis
+from leaderboard import keys
+from leaderboard.log import consumer
 from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
 board = Board.objects.get(slug={slug!r})
 engine = board.engine()
@@ -56,8 +57,9 @@ print("LOOK " + json.dumps({{
 
 
 STREAM = """
-from leaderboard import consumer, keys
-from config.redis import get_redis
+from config.redis.connections import get_redis
+from leaderboard import keys
+from leaderboard.log import consumer
 from leaderboard.models import Board
 stream, client = keys.events(Board.objects.get(slug={slug!r}).key), get_redis()
 print("STREAM " + repr([

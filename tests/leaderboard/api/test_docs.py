@@ -22,9 +22,10 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
-from leaderboard import services
+from leaderboard.access.audit import Actor
+from leaderboard.boards.changing import create_board
 from leaderboard.models import ApiKey
-services.create_board(actor=services.Actor("test"), slug="neon-drift", name="Neon Drift")
+create_board(actor=Actor("test"), slug="neon-drift", name="Neon Drift")
 print(ApiKey.make("docs", ["read", "submit", "moderate"], all_boards=True)[1])
 """
 
