@@ -21,7 +21,7 @@ from leaderboard.api.requests import (
     submit,
 )
 from leaderboard.boards import moderation, scores
-from leaderboard.seasons import history
+from leaderboard.seasons import history, pointer
 from leaderboard.seasons.pointer import moment
 
 router = Router(tags=["Players"])
@@ -37,13 +37,17 @@ router = Router(tags=["Players"])
 def player_history(
     request: HttpRequest, slug: str, player: str, query: Query[queries.HistoryQuery]
 ) -> dict[str, Any]:
-    """The latest submissions that are stored, oldest first."""
+    """The latest submissions that are stored, oldest first. For an alias only those of the running
+    season: past ones do not name anonymous players."""
     board, player = board_for(request, slug), named(request, player)
     with_ids = caller_of(request).knows_ids(board)
     found = people.find_shown(board, player, with_ids=with_ids)
     if found is None:
         raise player_not_found()
     events = history.history(board, found, season=query.season, limit=query.limit)
+    if found != player:  # asked for by an alias
+        running = pointer.read(board)
+        events = [event for event in events if running and event.season == running.number]
     return {
         "board": board.slug,
         "player": player,

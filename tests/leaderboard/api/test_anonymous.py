@@ -182,3 +182,22 @@ def test_archives_keep_the_place_of_a_banned_player_without_the_name(client, boa
         assert b"bob," not in text
     moderation.unhide_player(board=here, player_id="bob", reason="x", actor=ACTOR)
     assert "Bob" in client.get(url).content.decode()
+
+
+def test_an_alias_leads_to_scores_of_the_running_season_only(client, board):
+    seasons.close_season(board=board, actor=ACTOR, open_next=True)
+    submit(board, "ada", 7)
+    submit(board, "bob", 6)
+    rebuild.drain(board, 5)
+    _, token = ApiKey.make("game", ["read"], boards=[board])
+
+    def scores(player, query="", **headers):
+        forget_seasons()  # as a process that has not seen the new season yet
+        url = f"/api/v1/boards/cup/players/{player}/history{query}"
+        return [one["score"] for one in client.get(url, headers=headers).json()["events"]]
+
+    assert scores(alias(board)) == [7]
+    assert scores(alias(board), "?season=2") == [7]
+    assert scores(alias(board), "?season=1") == []
+    assert scores("bob") == [20, 6]
+    assert scores("ada", Authorization=f"Bearer {token}") == [30, 7]
