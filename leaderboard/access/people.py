@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
-from leaderboard.access import aliases, rights
+from leaderboard.access import aliases, erasing, rights
 from leaderboard.engine import LeaderboardError
 from leaderboard.engine.values import checked_printable_id
 from leaderboard.models import Board, FinalStanding, Player, Season
@@ -86,7 +86,8 @@ def _is_or_was_on(board: Board, player_id: str, *, past: bool) -> bool:
     if any(view.get_rank(player_id) is not None for view in views):
         return True
     archived = FinalStanding.objects.filter(player_id=player_id, season__board=board)
-    return past and archived.filter(season__state=Season.State.CLOSED).exists()
+    closed = archived.filter(season__state=Season.State.CLOSED)
+    return past and closed.exclude(erasing.ERASED).exists()
 
 
 def can_be_id(text: str) -> bool:

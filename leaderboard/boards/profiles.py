@@ -9,7 +9,7 @@ from django.db import transaction
 
 from config.redis.connections import get_redis
 from leaderboard import keys
-from leaderboard.access import aliases, audit
+from leaderboard.access import aliases, audit, erasing
 from leaderboard.access.audit import Actor
 from leaderboard.boards import marks, moderation, nearby
 from leaderboard.models import Board, Player
@@ -40,14 +40,18 @@ def after_change(player: Player, *, named_anew: bool = True) -> None:
 
 
 def delete_player(*, player: Player, actor: Actor) -> None:
-    """Off every board, with profile, place and restrictions. Past seasons keep what they were."""
+    """Off every board, with profile, place and restrictions. Past seasons keep place and score,
+    without the name."""
     player_id = player.pk
-    audit.record("player.delete", actor=actor, player_id=player_id)
-    player.delete()
+    with transaction.atomic():
+        unnamed = erasing.erase(player_id)
+        audit.record(erasing.DELETED, actor=actor, player_id=player_id, unnamed_standings=unnamed)
+        player.delete()
     transaction.on_commit(lambda: _forget(player_id))
 
 
 def _forget(player_id: str) -> None:
+    erasing.erase(player_id)  # again: a season may have been archived while this was committed
     for board in Board.objects.all():
         board.engine().delete_user(player_id, source="profile")
         get_redis().hdel(keys.marks(board.key), player_id)

@@ -17,7 +17,7 @@ from typing import Any
 from config.caching import cached
 from config.redis.connections import get_redis
 from leaderboard import keys
-from leaderboard.access import aliases, rights
+from leaderboard.access import aliases, erasing, rights
 from leaderboard.boards.standings import PER_PAGE, Entry, Slice
 from leaderboard.engine import RedisLeaderboard
 from leaderboard.errors import ServiceError
@@ -153,6 +153,9 @@ def _found_elsewhere(choice: Choice, player_ids: Sequence[str]) -> dict[str, Ent
             found[entry["user_id"]] = {"metadata": entry["metadata"], "home": other}
     standings = FinalStanding.objects.filter(season__in=choice.seasons, player_id__in=player_ids)
     for standing in standings.order_by("season__number"):
+        if erasing.is_erased(standing):
+            found.setdefault(standing.player_id, _masked(choice.board, standing.player_id))
+            continue
         details = standing.details | {"name": standing.name}
         found[standing.player_id] = {"metadata": details, "home": choice.board}
     return found

@@ -26,7 +26,7 @@ from django.db import transaction
 from config.redis.connections import get_redis
 from config.redis.locks import Held, LockTakenError
 from leaderboard import keys
-from leaderboard.access import aliases
+from leaderboard.access import aliases, erasing
 from leaderboard.engine import RedisLeaderboard
 from leaderboard.log import rebuild
 from leaderboard.log.build import Build
@@ -184,6 +184,7 @@ def store_again(season: Season, file: IO[bytes], count: int) -> None:
 def _replace(season: Season, file: IO[bytes]) -> None:
     FinalStanding.objects.filter(season=season).delete()
     insert_rows(FinalStanding, FIELDS, _rows(file))
+    erasing.erase_deleted(season)
 
 
 def _rows(file: IO[bytes]) -> Iterator[list[Any]]:

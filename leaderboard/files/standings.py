@@ -12,7 +12,7 @@ from unicodedata import category, normalize
 
 from django.utils.translation import gettext
 
-from leaderboard.access import aliases
+from leaderboard.access import aliases, erasing
 from leaderboard.models import Board, Season
 from leaderboard.seasons.history import masked_players, season_standings
 
@@ -42,7 +42,7 @@ def archived_rows(season: Season) -> Generator[dict[str, Any]]:
             "player": standing.player_id,
             "score": _number(standing.score),
             "subscore": _number(standing.subscore),
-            "details": standing.details,
+            "details": erasing.shown_details(standing),
         }
 
 

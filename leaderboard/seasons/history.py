@@ -1,7 +1,7 @@
 """Past seasons: SQL only, behind the cache and without it. Redis holds nothing of a season that is
 archived, and its absence hides none.
 
-`access.unnamed_on` says who is not named here.
+`access.unnamed_on` says who is not named here; deleted players are not either.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.db.models import Max, Q, QuerySet
 from config.caching import cached_or_computed
 from config.redis.connections import OUTAGE_ERRORS
 from leaderboard import keys
-from leaderboard.access import rights
+from leaderboard.access import erasing, rights
 from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
 from leaderboard.models.player import ANONYMOUS
 
@@ -176,16 +176,18 @@ def season_standings(season: Season, search: str = "") -> QuerySet[FinalStanding
     if search:
         unnamed = rights.unnamed_on(season.board).values("pk")
         standings = standings.filter(Q(name__icontains=search) | Q(player_id=search)).exclude(
-            player_id__in=unnamed
+            Q(player_id__in=unnamed) | erasing.ERASED
         )
     return standings
 
 
 def player_seasons(player_id: str, board: Board | None = None) -> list[FinalStanding]:
     """Where a player ended, newest season first, on one board or on all public ones."""
-    standings = FinalStanding.objects.filter(
-        player_id=player_id, season__state=Season.State.CLOSED
-    ).select_related("season__board")
+    standings = (
+        FinalStanding.objects.filter(player_id=player_id, season__state=Season.State.CLOSED)
+        .exclude(erasing.ERASED)
+        .select_related("season__board")
+    )
     if board is not None:
         standings = standings.filter(season__board=board)
     else:
@@ -211,7 +213,7 @@ def history(
 def masked_players(season: Season) -> set[str]:
     """Everyone in a season who is not to be named."""
     unnamed = rights.unnamed_on(season.board).values("pk")
-    found = season.standings.filter(player_id__in=unnamed)
+    found = season.standings.filter(Q(player_id__in=unnamed) | erasing.ERASED)
     return set(found.values_list("player_id", flat=True))
 
 
@@ -228,7 +230,7 @@ def rows(season: Season, standings: Iterable[FinalStanding]) -> list[dict[str, A
 
 
 def _row(standing: FinalStanding, masked: set[str]) -> dict[str, Any]:
-    hidden = standing.player_id in masked
+    hidden = standing.player_id in masked or erasing.is_erased(standing)
     return {
         "position": standing.position,
         "rank": standing.rank,
