@@ -11,8 +11,9 @@ from config.sql import Shared
 from leaderboard.api.errors import board_not_found
 from leaderboard.engine import AsyncRedisLeaderboard
 from leaderboard.models import Board
+from leaderboard.models.board import LONGEST_SLUG
 
-REMEMBER = 2.0  # seconds that a change of a board's rules may take to be known here
+REMEMBER = 2.0  # seconds until a new board, or a change of a board's rules, is known here
 MOST_REMEMBERED = 10_000
 
 
@@ -47,6 +48,9 @@ class Cards:
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._cards: dict[str, Card] = {}
+        # Until when there is no such board. Remembered as long as a board is: otherwise the time an
+        # answer takes would show whether a private board is there.
+        self._missing: dict[str, float] = {}
         self._loading: Shared[Board | None] = Shared()
 
     def fresh(self, slug: str) -> Card | None:
@@ -56,10 +60,14 @@ class Cards:
 
     async def get(self, slug: str) -> Card:
         asked = self._clock()
+        if asked < self._missing.get(slug, 0.0):
+            raise board_not_found()
         board = await self._loading.ask(slug, _find, slug)
         if board is None:
             self._cards.pop(slug, None)
+            self._miss(slug, asked + REMEMBER)
             raise board_not_found()
+        self._missing.pop(slug, None)
         card = self._cards.get(slug)
         if card is not None and card.board.updated_at == board.updated_at:
             card.until = asked + REMEMBER  # keeps its engine
@@ -68,6 +76,14 @@ class Cards:
             del self._cards[next(iter(self._cards))]
         card = self._cards[slug] = Card(board, asked + REMEMBER)
         return card
+
+    def _miss(self, slug: str, until: float) -> None:
+        if len(slug) > LONGEST_SLUG:  # no board can have it
+            return
+        self._missing.pop(slug, None)  # the oldest stay in front
+        if len(self._missing) >= MOST_REMEMBERED:
+            del self._missing[next(iter(self._missing))]
+        self._missing[slug] = until
 
 
 def _find(slug: str) -> Board | None:
