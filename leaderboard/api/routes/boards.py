@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Router
 
+from leaderboard.access import rights
 from leaderboard.access.listing import visible_boards
 from leaderboard.api import callers, queries, schemas
 from leaderboard.api.requests import board_for, caller_of, read, view
@@ -96,10 +97,13 @@ def show_board(request: HttpRequest, slug: str) -> dict[str, Any]:
     summary="Who is online",
 )
 def show_presence(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """How many look at the board now, and those of its players who show themselves."""
+    """How many look at the board now, and those of its players who show themselves and are not
+    hidden or banned there."""
     board = board_for(request, slug)
     accounts = presence.online_ids(board.slug, limit=MOST_NAMED)
-    shown = Player.objects.filter(account_id__in=accounts, privacy=Player.Privacy.SHOWN)
+    shown = Player.objects.filter(account_id__in=accounts, privacy=Player.Privacy.SHOWN).exclude(
+        pk__in=rights.unseen_on(board).values("pk")
+    )
     return {
         "board": board.slug,
         "online": presence.count(board.slug),
