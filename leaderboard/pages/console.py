@@ -73,12 +73,14 @@ def _set_score(request: HttpRequest, board: Board, form: forms.SetScoreForm) -> 
     changed = update_details(
         board=board, player_id=player_id, details=form.details(), source=_source(request)
     )
-    if changed is None:
+    if changed is None or _is_masked(player_id):
         raise ServiceError(
-            gettext("%(player)s is not on the board.") % {"player": _name(player_id)},
+            gettext("%(player)s is not on the board.") % {"player": _name(board, player_id)},
             field="player_id",
         )
-    return Answer(gettext("The details of %(player)s are changed.") % {"player": _name(player_id)})
+    return Answer(
+        gettext("The details of %(player)s are changed.") % {"player": _name(board, player_id)}
+    )
 
 
 def _add_points(request: HttpRequest, board: Board, form: Any) -> Answer:
@@ -93,13 +95,16 @@ def _add_points(request: HttpRequest, board: Board, form: Any) -> Answer:
 
 
 def _scored(board: Board, result: ScoreResult) -> Answer:
-    if result.rank is None or result.score is None:
+    # Of an anonymous player the place would say which alias belongs to the id.
+    if result.rank is None or result.score is None or _is_masked(result.player_id):
         text = gettext("The score of %(player)s was saved but is not ranked.")
-        return Answer(text % {"player": _name(result.player_id)}, names=_names(result.trimmed))
+        return Answer(
+            text % {"player": _name(board, result.player_id)}, names=_names(result.trimmed)
+        )
     around = board.engine(result.season).get_around_user(result.player_id, 5)
     own = [entry for entry in around if entry["user_id"] == result.player_id]
     text = gettext("%(player)s is at rank %(rank)s with %(score)s.") % {
-        "player": _lines(board, own)[0].name if own else _name(result.player_id),
+        "player": _lines(board, own)[0].name if own else _name(board, result.player_id),
         "rank": presentation.number_text(result.rank),
         "score": presentation.score_text(board, result.score),
     }
@@ -140,8 +145,14 @@ def _reset(request: HttpRequest, board: Board, form: Any) -> Answer:
     return Answer(text % {"count": count}, _lines(board, entries))
 
 
-def _name(player_id: str) -> str:
-    return _names([player_id])[0]
+def _is_masked(player_id: str) -> bool:
+    return bool(rights.anonymous_among([player_id]))
+
+
+def _name(board: Board, player_id: str) -> str:
+    """Of a player asked for by id: who is not named is called as they were asked for."""
+    unnamed = rights.unnamed_on(board).filter(pk=player_id).exists()
+    return player_id if unnamed else _names([player_id])[0]
 
 
 def _names(player_ids: Sequence[str]) -> list[str]:

@@ -76,3 +76,32 @@ def test_an_anonymous_player_finds_the_own_row(client: Client, board: Board) -> 
     page = text(client, "/boards/cup/")
     assert f'data-me="{aliases.alias_of(board, "ada")}"' in page
     assert 'class="mine"' in page
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"operation": "add", "amount": "1"}, "was saved but is not ranked"),
+        ({"operation": "set", "score": "30"}, "was saved but is not ranked"),
+        ({"operation": "set", "team": "x"}, "is not on the board"),
+    ],
+)
+def test_a_console_does_not_say_which_alias_belongs_to_an_id(
+    client: Client, board: Board, data: dict[str, str], said: str
+) -> None:
+    Board.objects.update(submitters="demo")
+    become("anonymous")
+    answer = client.post("/boards/cup/console/", data | {"player_id": "ada"})
+    shown = answer.content.decode()
+    assert f"ada {said}" in shown.replace("&#x27;", "'")
+    for secret in ("anonymous-", "Anonymous", "Lovelace", "rank 1"):
+        assert secret not in shown
+
+
+def test_a_console_does_not_name_who_opted_out(client: Client, board: Board) -> None:
+    Board.objects.update(submitters="demo")
+    become("opted_out")
+    data = {"operation": "add", "amount": "1", "player_id": "ada"}
+    shown = client.post("/boards/cup/console/", data).content.decode()
+    assert "ada was saved but is not ranked" in shown
+    assert "Lovelace" not in shown
