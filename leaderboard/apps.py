@@ -10,12 +10,14 @@ class LeaderboardConfig(AppConfig):
         from config.web import measures
         from leaderboard import signals  # noqa: F401 connects the receivers
         from leaderboard.access.rights import hides_presence
+        from leaderboard.boards import profiles
         from leaderboard.log import consumer
         from leaderboard.notices import activity, overtaking
         from leaderboard.pages.ops import boards
         from sessions_app import ops, presence
 
         measures.register(consumer.show_lags)
+        consumer.follow(profiles.mask_late)
         consumer.follow(overtaking.tell)
         consumer.follow(activity.note)
         ops.register(boards)

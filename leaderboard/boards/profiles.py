@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
 from config.redis.connections import get_redis
 from leaderboard import keys
-from leaderboard.access import aliases, audit, erasing
+from leaderboard.access import aliases, audit, erasing, rights
 from leaderboard.access.audit import Actor
 from leaderboard.boards import marks, moderation, nearby
 from leaderboard.models import Board, Player
 from leaderboard.notices import activity
 from leaderboard.seasons.history import forget_names
+
+if TYPE_CHECKING:
+    from leaderboard.log.events import Event
 
 PROFILE_FIELDS = frozenset({"display_name", "country", "team", "avatar", "bio", "privacy"})
 
@@ -76,3 +80,16 @@ def write_through(player: Player) -> None:
             remove="*" if anonymous else aliases.ALIAS,
             source="profile",
         )
+
+
+def mask_late(board: Board, events: Sequence[Event]) -> None:
+    """Mask the rows of anonymous players that a process wrote with marks from before their choice.
+    Done as the log is stored: no score pays for it, and a worker that dies gets the events again.
+    """
+    played = {event.player_id for event in events if event.news.op in ("score", "details")}
+    anonymous = rights.anonymous_among(sorted(played))
+    for player_id in sorted(anonymous):
+        engine = board.engine()
+        details = aliases.anonymous_details(board, player_id)
+        if engine.get_user_metadata(player_id) != details:
+            engine.replace_details(player_id, details, remove="*", source="profile")

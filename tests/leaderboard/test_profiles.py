@@ -8,9 +8,10 @@ from django.utils import timezone
 
 from config.redis.connections import get_redis
 from leaderboard import keys
+from leaderboard.access import aliases
 from leaderboard.boards import changing, marks, profiles, scores
 from leaderboard.closing import seasons
-from leaderboard.log import rebuild
+from leaderboard.log import consumer, rebuild
 from leaderboard.models import Player
 from leaderboard.worker import clock
 from tests.leaderboard.boards import ACTOR, forget_seasons, open_board, submit
@@ -111,3 +112,22 @@ def test_nobody_can_give_themselves_an_alias():
     submit(board, "bob", 5, details={"name": "Bob", "~alias": "anonymous-x"})
     scores.update_details(board=board, player_id="bob", details={"~alias": "y", "team": "A"})
     assert board.engine().get_user_metadata("bob") == {"name": "Bob", "team": "A"}
+
+
+@pytest.mark.parametrize("details", [{"name": "Ada Lovelace", "mail": "ada@example.org"}, None])
+def test_a_first_score_written_with_old_marks_is_masked_by_the_worker(client, ada, details):
+    board = open_board(windows=["day"])
+    submit(board, "bob", 1)
+    before = dict(marks._seen)
+    profiles.update_profile(player=ada, privacy="anonymous")
+    marks._seen.update(before)  # as in another process, which keeps them for a second
+    submit(board, "ada", 9, details=details)
+    reader = consumer.Consumer("tests")
+    reader.join(board)
+    reader.run_once()
+    masked = aliases.anonymous_details(board, "ada")
+    assert board.engine().get_user_metadata("ada") == masked
+    for page in ("", "?window=day"):
+        shown = client.get(f"/boards/{board.slug}/{page}").content.decode()
+        assert "Ada Lovelace" not in shown
+        assert "players/ada" not in shown
