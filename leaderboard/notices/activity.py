@@ -7,7 +7,7 @@ appears as on the board itself.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -18,10 +18,10 @@ from django.utils.translation import gettext
 
 from config.redis.connections import get_redis
 from leaderboard import keys
-from leaderboard.access import rights
 from leaderboard.engine.functions import LIBRARY
-from leaderboard.models import Board, Player, Season
-from leaderboard.presentation import LONGEST_NAME, season_text
+from leaderboard.models import Board, Season
+from leaderboard.notices.names import shown_names
+from leaderboard.presentation import season_text
 from leaderboard.seasons.pointer import microseconds, moment
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _decoded(raw: Iterable[bytes]) -> list[Item]:
 
 def _shown(board: Board, items: Sequence[Item]) -> list[Happening]:
     """As everybody may see them, in the same order."""
-    names = _names(board, {item.player for item in items if item.player})
+    names = shown_names(board, {item.player for item in items if item.player})
     numbers = {item.season for item in items if not item.player}
     seasons = dict(
         Season.objects.filter(board=board, number__in=numbers).values_list("number", "name")
@@ -169,22 +169,3 @@ def _happening(board: Board, item: Item, name: str) -> Happening:
     else:
         url, name = "", gettext("Anonymous")
     return Happening(moment(item.at), board, item.kind, name, url)
-
-
-def _names(board: Board, player_ids: Collection[str]) -> dict[str, str]:
-    """Those who are shown, by id; nothing as the name of who is anonymous. SQL decides who is
-    shown: it changes first. A name on the board may be newer than the one in SQL."""
-    if not player_ids:
-        return {}
-    unseen = set(rights.unseen_on(board).filter(pk__in=player_ids).values_list("pk", flat=True))
-    here = {
-        entry["user_id"]: entry["metadata"].get("name", "")
-        for entry in board.engine().get_entries(player_ids)["entries"]
-    }
-    return {
-        player.pk: ""
-        if player.privacy == Player.Privacy.ANONYMOUS
-        else (here.get(player.pk) or player.display_name or player.pk)[:LONGEST_NAME]
-        for player in Player.objects.filter(pk__in=player_ids)
-        if player.pk not in unseen
-    }

@@ -1,14 +1,15 @@
 """Notices to signed-in players: somebody overtook you, a season has ended.
 
 Each is kept for 30 days in a stream of the player's own and published to open pages in the same
-call. The texts are made when they are read, in the reader's language.
+call. They hold ids; names and texts are made when they are read, in the reader's language, so that
+who is anonymous or hidden since is not named.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -25,6 +26,7 @@ from leaderboard.access import rights
 from leaderboard.engine.functions import LIBRARY
 from leaderboard.log.order import stream_order
 from leaderboard.models import Board, FinalStanding, Season
+from leaderboard.notices.names import shown_names
 from leaderboard.presentation import number_text, season_text
 from leaderboard.seasons.pointer import moment
 
@@ -72,7 +74,7 @@ class Notice:
 
 
 def overtaken(board: Board, player_id: str, *, by: str, rank: int) -> None:
-    """`by` is the name of whoever stands before the player now, `rank` the player's own."""
+    """`by` is the id of whoever is before the player now, `rank` the player's own."""
     _tell(
         player_id,
         f"overtaken:{board.slug}",
@@ -109,7 +111,29 @@ def latest(player_id: str, count: int = 100) -> list[Notice]:
     read = (client.get(keys.notices_read(player)) or b"0-0").decode()
     found = list(_notices(client.xrevrange(keys.notices(player), count=count), stream_order(read)))
     seen = _boards_seen(player_id, {notice.board_slug for notice in found})
-    return [notice for notice in found if notice.board_slug in seen]
+    return _named([notice for notice in found if notice.board_slug in seen])
+
+
+def _named(notices: list[Notice]) -> list[Notice]:
+    """With the name, as of now, of who overtook; none of who is anonymous, hidden or deleted."""
+    movers: dict[str, set[str]] = {}
+    for notice in notices:
+        if notice.kind == "overtaken":
+            movers.setdefault(notice.board_slug, set()).add(notice.data["by"])
+    names = {
+        board.slug: shown_names(board, movers[board.slug])
+        for board in Board.objects.filter(slug__in=movers)
+    }
+    return [
+        notice
+        if notice.kind != "overtaken"
+        else replace(
+            notice,
+            data=notice.data
+            | {"by": names[notice.board_slug].get(notice.data["by"]) or gettext("Anonymous")},
+        )
+        for notice in notices
+    ]
 
 
 def unread_count(player_id: str) -> int:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from leaderboard.access import aliases, rights
+from leaderboard.access import rights
 from leaderboard.models import Board, Player
 from leaderboard.notices import delivery
 
@@ -34,15 +34,14 @@ def tell(board: Board, events: Sequence[Event]) -> None:
         if mover not in places:
             continue
         at = places.index(mover)
-        name = aliases.masked(near[at])["metadata"].get("name") or mover
         for entry in near[at + 1 :]:
             # Whoever is overtaken by one stands one place lower than before.
             if previous_rank is None or entry["rank"] <= previous_rank:
-                overtaken.setdefault(entry["user_id"], (name, entry["rank"]))
+                overtaken.setdefault(entry["user_id"], (mover, entry["rank"]))
     notified = rights.players_who_see(board).filter(pk__in=overtaken)
     for player_id in notified.values_list("pk", flat=True):
-        name, rank = overtaken[player_id]
-        delivery.overtaken(board, player_id, by=name, rank=rank)
+        mover, rank = overtaken[player_id]
+        delivery.overtaken(board, player_id, by=mover, rank=rank)
 
 
 def _movers(events: Sequence[Event]) -> list[tuple[str, int | None]]:

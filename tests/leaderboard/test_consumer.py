@@ -233,7 +233,7 @@ def test_notices_are_heard_by_open_pages(board):
     subscription = get_redis().pubsub(ignore_subscribe_messages=True)
     subscription.subscribe(keys.notices_live())
     subscription.get_message(timeout=1)
-    delivery.overtaken(board, "ada", by="Bob", rank=2)
+    delivery.overtaken(board, "ada", by="bob", rank=2)
     message = subscription.get_message(timeout=5)
     assert b'"player":"ada"' in message["data"]
     subscription.close()

@@ -147,7 +147,8 @@ def test_notices_are_listed_and_read_once(board):
     client = Client()
     client.force_login(user)
     assert "Nothing new" in client.get("/accounts/notices/").content.decode()
-    delivery.overtaken(board, "p5", by="Bob", rank=7)
+    Player.objects.create(id="bob", display_name="Bob")
+    delivery.overtaken(board, "p5", by="bob", rank=7)
     assert "unread" in client.get("/boards/cup/seasons/").content.decode()
     page = client.get("/accounts/notices/").content.decode()
     assert "Bob overtook you on Cup. You are now number 7." in page

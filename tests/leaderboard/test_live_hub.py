@@ -209,7 +209,7 @@ async def test_a_notice_reaches_the_open_pages_of_its_player_alone(
     await mine.next("snapshot")
     await other.next("snapshot")
     board = await models.Board.objects.acreate(slug=SLUG, name="Cup")
-    delivery.overtaken(board, "ada", by="Bob", rank=2)
+    delivery.overtaken(board, "ada", by="bob", rank=2)
     assert (await mine.next("notice"))[1] == {"unread": 1}
     engine.upsert_user("bob", 9)
     chunk = b""

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import Permission, User
 
-from leaderboard.boards import changing, marks, moderation
+from leaderboard.boards import changing, marks, moderation, profiles
 from leaderboard.closing import seasons
 from leaderboard.log import consumer
 from leaderboard.models import Player, Season
@@ -94,7 +94,7 @@ def test_staff_are_notified_of_private_boards_that_they_may_see(private):
 def test_old_notices_are_gone_with_the_right_to_see_the_board(loss):
     board = open_board(visibility="private" if loss == "membership" else "public")
     board.members.add(account("ada"))
-    delivery.overtaken(board, "ada", by="Bob", rank=2)
+    delivery.overtaken(board, "ada", by="bob", rank=2)
     assert delivery.unread_count("ada") == len(delivery.latest("ada")) == 1
     match loss:
         case "membership":
@@ -106,3 +106,26 @@ def test_old_notices_are_gone_with_the_right_to_see_the_board(loss):
             changing.delete_board(board=board, actor=ACTOR)
     assert delivery.latest("ada") == []
     assert delivery.unread_count("ada") == 0
+
+
+@pytest.mark.parametrize("change", ["anonymous", "opted_out", "hidden", "banned", "deleted"])
+def test_old_notices_do_not_name_who_is_not_to_be_named_since(board, change):
+    account("ada")
+    submit(board, "ada", 10)
+    store(board)
+    submit(board, "bob", 20, details={"name": "Bob"})
+    store(board)
+    (notice,) = delivery.latest("ada")
+    assert notice.text == "Bob overtook you on Cup. You are now number 2."
+    bob = Player.objects.get(pk="bob")
+    match change:
+        case "hidden":
+            moderation.hide_player(board=board, player_id="bob", reason="x", actor=ACTOR)
+        case "banned":
+            moderation.ban_player(board=board, player_id="bob", reason="x", actor=ACTOR)
+        case "deleted":
+            profiles.delete_player(player=bob, actor=ACTOR)
+        case _:
+            profiles.update_profile(player=bob, privacy=change)
+    (notice,) = delivery.latest("ada")
+    assert notice.text == "Anonymous overtook you on Cup. You are now number 2."
