@@ -28,7 +28,7 @@ STOPS = """
 import os, signal, threading
 import django
 django.setup()
-from leaderboard.worker import Worker
+from leaderboard.worker.duties import Worker
 for number in range(300):
     worker = Worker()
     worker.duties = [("idle", lambda worker=worker: worker.stopping.wait(30))]

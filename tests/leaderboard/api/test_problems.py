@@ -11,7 +11,6 @@ ROOT = Path(__file__).resolve().parents[3]
 PLACES = [
     "leaderboard/api",
     "leaderboard/engine",
-    "leaderboard/fastlane",
     "leaderboard/errors.py",
     "leaderboard/boards/nearby.py",
     "config",
@@ -34,6 +33,7 @@ NOT_OF_THE_API = {
     "invalid_union",
     "read_only",
     "unknown_rule",
+    "would_lose",
 }
 
 
