@@ -306,6 +306,7 @@ def test_machines_on_this_one_are_never_refused_and_others_do_not_share_with_pag
     assert not requests.is_exempt_address(policy, "10.0.0.1")
 
 
+@pytest.mark.django_db(transaction=True)  # the end of each answer closes its connection
 def test_exports_have_a_limit_of_their_own(board, client):
     submit(board, "ada", 5)
     seasons.close_season(board=board, actor=WORKER)

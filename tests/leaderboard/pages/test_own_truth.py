@@ -142,4 +142,4 @@ class TestNames:
         ada.post("/accounts/profile/", {"display_name": "Ada", "privacy": "anonymous"})
         form = {"operation": "set", "player_id": "account-7", "score": "5"}
         text = Client().post("/boards/demo/console/", form).content.decode()
-        assert "Anonymous is at rank 1 with 5." in text
+        assert "The score of account-7 was saved but is not ranked." in text
