@@ -108,19 +108,19 @@ def test_the_slow_log_names_functions_and_never_shows_values(redis_client, monke
     ("command", "named", "first_key"),
     [
         (
-            presence.TOUCH.words(["site:a", "site:b"], [60, 60, "u:1"]),
+            presence.TOUCH.words(["{site}:a", "{site}:b"], [60, 60, "u:1"]),
             "touch_present",
-            "site:a",
+            "{site}:a",
         ),
         (["FCALL", "not_ours", 0], "not_ours", ""),
         (["EVAL", "return 'not ours'", 0], "EVAL", ""),
-        (["XREAD", "COUNT", 1, "STREAMS", "a-stream", "0"], "XREAD", "a-stream"),
-        (["OBJECT", "FREQ", "some key"], "OBJECT", "some key"),
+        (["XREAD", "COUNT", 1, "STREAMS", "{site}:s", "0"], "XREAD", "{site}:s"),
+        (["OBJECT", "FREQ", "{site} key"], "OBJECT", "{site} key"),
         (["PING"], "PING", ""),
     ],
 )
 def test_the_slow_log_knows_the_real_first_key(command, named, first_key):
-    with contextlib.closing(OWN_SERVER.client_of("site:a")) as client:
+    with contextlib.closing(OWN_SERVER.client_of("{site}:a")) as client:
         client.slowlog_reset()
         client.config_set("slowlog-log-slower-than", "0")
         try:
