@@ -33,6 +33,6 @@ gc.collect()
 gc.freeze()
 gc.set_threshold(10_000, 20, 20)
 
-# The loop waits no longer than this for a thread that is drawing a page. With Python's own 5 ms,
-# eight busy threads delay a score by 40.
+# A thread that draws a page gives way to the event loop after this long. Python's own 5 ms add up
+# when several threads are busy; how much this gains is not measured.
 sys.setswitchinterval(0.0005)
