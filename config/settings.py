@@ -78,6 +78,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.web.middleware.missing_file_middleware",
     "csp.middleware.CSPMiddleware",
     "config.web.middleware.LanguageMiddleware",
     "leaderboard.api.middleware.ApiMiddleware",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from django.contrib.auth.hashers import Argon2PasswordHasher
@@ -10,8 +12,17 @@ from django.contrib.auth.hashers import Argon2PasswordHasher
 # A hash is pure work on one core: more at once finish no sooner and only hold more memory. The
 # processes share the cores.
 AT_ONCE = max(1, (os.cpu_count() or 1) // max(1, int(os.environ.get("ROSTRUM_PROCESSES") or 1)))
+NICENESS = 10
+
+
+def _give_way() -> None:
+    """Let scores and pages go first. Only Linux has priorities for threads."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+
+
 # Threads of their own: the C library keeps what a thread once held, for each thread apart.
-_hashing = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="hash")
+_hashing = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="hash", initializer=_give_way)
 
 
 class BoundedArgon2PasswordHasher(Argon2PasswordHasher):

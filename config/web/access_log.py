@@ -22,6 +22,8 @@ NO_ROOM = "rostrum.no_room"
 # Who asked, as far as the layers before Django know it better than the connection.
 CLIENT = "rostrum.client"
 BODY_SECONDS = 30.0  # from the first look at a body to its last byte
+REFUSAL_PAUSE = 0.25  # seconds before a 429 is sent
+MOST_PAUSED = 1000  # per process; what is refused beyond that is answered at once
 # Probes come every few seconds and say nothing when they succeed.
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 
@@ -32,6 +34,17 @@ class AccessLog:
 
     def __init__(self, application: Any) -> None:
         self.application = application
+        self._paused = 0
+
+    async def _pause(self) -> None:
+        """Answer a refused request late. A client that ignores refusals would otherwise be answered
+        as fast as it can ask, and its refusals would take the processor from everybody else."""
+        if self._paused < MOST_PAUSED:
+            self._paused += 1
+            try:
+                await asyncio.sleep(REFUSAL_PAUSE)
+            finally:
+                self._paused -= 1
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -46,6 +59,8 @@ class AccessLog:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if status == 429:
+                    await self._pause()
                 message = message | {
                     "headers": [*message.get("headers", ()), (b"x-request-id", request_id)]
                 }

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseNotFound
 from django.middleware.locale import LocaleMiddleware
 from django.utils import translation
 from django.utils.deprecation import MiddlewareMixin
@@ -17,6 +18,20 @@ from config.web.outages import OUTAGES, explained
 
 API_PAGE = "/api/v1/docs"
 logger = logging.getLogger("rostrum.outage")
+
+
+def missing_file_middleware(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Answer for files that WhiteNoise, above this, does not know. Nobody reads a page in place of
+    a stylesheet, and drawing one costs far more than this answer."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if request.path_info.startswith(settings.STATIC_URL):
+            return HttpResponseNotFound("There is no such file.\n", content_type="text/plain")
+        return get_response(request)
+
+    return middleware
 
 
 class LanguageMiddleware(LocaleMiddleware):

@@ -129,3 +129,10 @@ def test_metrics_are_in_prometheus_form(visitor):
     response = visitor.get("/metrics")
     assert response.status_code == 200
     assert b"# HELP" in response.content
+
+
+def test_a_missing_file_gets_a_short_answer(client):
+    answer = client.get("/static/nothing.css", headers={"accept": "text/html"})
+    assert answer.status_code == 404
+    assert answer["Content-Type"] == "text/plain"
+    assert len(answer.content) < 100

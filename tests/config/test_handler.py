@@ -233,6 +233,31 @@ async def test_one_address_does_not_take_every_place(handler):
     assert {answer.body for answer in await asyncio.gather(*busy)} == {b"waited"}
 
 
+async def test_one_address_has_one_request_at_a_time_until_it_waits_for_long(handler, monkeypatch):
+    monkeypatch.setattr("config.web.handler.TURN", 60)
+    waiting.clear()
+    first = asyncio.create_task(ask(handler, "/wait"))
+    second = asyncio.create_task(ask(handler))
+    try:
+        for _ in range(100):
+            await asyncio.sleep(0.001)
+            assert not second.done()
+        assert handler._places._value == THREADS - 1
+    finally:
+        waiting.set()
+    assert [(await one).status for one in (first, second)] == [200, 200]
+
+    monkeypatch.setattr("config.web.handler.TURN", 0)
+    waiting.clear()
+    slow = asyncio.create_task(ask(handler, "/wait"))
+    try:
+        assert (await asyncio.wait_for(ask(handler), 60)).status == 200
+        assert not slow.done()
+    finally:
+        waiting.set()
+    assert (await slow).status == 200
+
+
 async def test_a_download_stops_when_its_reader_leaves(handler):
     generated.clear()
     left = asyncio.Event()

@@ -1,7 +1,10 @@
+import os
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import argon2
+import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher, check_password, identify_hasher
 
 from config.settings import PASSWORD_HASHERS
@@ -50,3 +53,10 @@ def test_no_more_hashes_run_at_once_than_there_are_cores(monkeypatch):
     # Each thread that ever hashed keeps the memory of one hash.
     assert len(threads) <= AT_ONCE
     assert all(name.startswith("hash") for name in threads)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has priorities for threads")
+def test_hashes_give_way_to_everything_else():
+    thread = hashers._hashing.submit(threading.get_native_id).result()
+    assert os.getpriority(os.PRIO_PROCESS, thread) == hashers.NICENESS
+    assert os.getpriority(os.PRIO_PROCESS, 0) < hashers.NICENESS
