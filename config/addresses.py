@@ -8,7 +8,7 @@ import socket
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 only compared
 # One address in each network that an office or a home may use, and one outside. Nothing is sent
-# there: the system only says which of its own addresses it would send from.
+# there: connecting only selects the own address to send from.
 _PROBES = ("198.51.100.1", "10.255.255.254", "172.31.255.254", "192.168.255.254", "2001:db8::1")
 
 

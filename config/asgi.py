@@ -1,5 +1,5 @@
-"""The one entry of the web process: access log, body limit, fast lane, limits, health, streams, and
-then Django."""
+"""The entry of the web process: access log, body limit, native lane, limits, health, live streams,
+and then Django."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ processes.when_parent_stops(shutdown.begin)
 pages = Gate(Health(LiveLane(ThreadedASGIHandler())))
 application = AccessLog(BodyLimit(FastLane(pages), settings.LARGEST_BODY))
 
-# What is loaded by now stays for good. Looking through all of it for garbage again and again costs
-# up to a third of the time of a request that makes many small objects.
+# Everything loaded so far stays in use. Scanning all of it for garbage again and again costs up to
+# a third of the time of a request that creates many small objects.
 gc.collect()
 gc.freeze()
 gc.set_threshold(10_000, 20, 20)
 
-# A thread that draws a page gives way to the event loop after this long. Python's own 5 ms add up
-# when several threads are busy; how much this gains is not measured.
+# A thread that renders a page gives way to the event loop after this long. Python's default of 5 ms
+# adds up when several threads are busy; how much this gains is not measured.
 sys.setswitchinterval(0.0005)

@@ -1,7 +1,7 @@
-"""Cache-aside with one filler: however many ask for a cold entry, one of them computes it.
+"""Cache-aside with one filler: however many want a cold entry, one of them computes it.
 
 The others wait for the value, not for the lock: they look again every few milliseconds, and take
-over when the filler gave up. The cache is never the only place where something lives.
+over when the filler gave up. The cache is never the only place where something is stored.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from config.redis.connections import OUTAGE_ERRORS
 # Longer than any computation behind it; a filler that died blocks the others no longer than this.
 FILL_TIMEOUT = 10
 LOOK_AGAIN = 0.02
-# While the cache is away, each process keeps what it computed for so long, and so many of them.
+# While the cache is away, each process keeps this many values that it computed, for this long.
 AWAY_TTL = 5.0
 MOST_AWAY = 200
 
@@ -29,8 +29,8 @@ _away: dict[str, tuple[float, Any]] = {}
 def cached(key: str, ttl: int, compute: Callable[[], Any]) -> Any:
     """The cached value of `key`, computed by exactly one caller when it is missing.
 
-    The value must survive JSON. When the cache itself is away, the error is the caller's to see:
-    a page without its cache would pass every reader on to SQL.
+    The value must survive JSON. When the cache itself is away, this raises: without it, every
+    reader of the page would query SQL.
     """
     deadline = time.monotonic() + FILL_TIMEOUT
     while True:
@@ -40,10 +40,10 @@ def cached(key: str, ttl: int, compute: Callable[[], Any]) -> Any:
         if cache.add(keys.filling(key), 1, FILL_TIMEOUT):
             break
         if time.monotonic() > deadline:
-            break  # the filler is slower than it may be; better twice than never
+            break  # the filler is too slow; better computed twice than never
         time.sleep(LOOK_AGAIN)
     try:
-        # Somebody may have filled it between our look and our lock.
+        # Another process may have filled it between our look and our lock.
         value = cache.get(key, _MISSING)
         if value is _MISSING:
             value = compute()
@@ -58,8 +58,8 @@ def cached(key: str, ttl: int, compute: Callable[[], Any]) -> Any:
 def cached_or_computed(
     name: str, key: Callable[[], str], ttl: int, compute: Callable[[], Any]
 ) -> Any:
-    """As `cached`, for what must be shown while the cache is away too. `key` may ask the cache;
-    `name` names the same entry without it."""
+    """As `cached`, for what must be shown while the cache is away too. `key` may read the cache;
+    `name` identifies the same entry without it."""
     try:
         return cached(key(), ttl, compute)
     except OUTAGE_ERRORS:
@@ -70,8 +70,3 @@ def cached_or_computed(
                 _away.pop(next(iter(_away)), None)
             _away[name] = (time.monotonic() + AWAY_TTL, value)
         return value
-
-
-def forget_away() -> None:
-    """As a process that has just started."""
-    _away.clear()

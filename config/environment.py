@@ -1,4 +1,4 @@
-"""Settings from the environment: a wrong value is refused with one line that names it."""
+"""Settings from the environment: a wrong value raises an error that names it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def read_file(path: Path) -> None:
-    """Take what `.env` says; the real environment wins."""
+    """Read `.env`; the real environment takes precedence."""
     if path.is_file():
         _env.read_env(str(path))
 
@@ -76,7 +76,7 @@ def email(name: str, folder: Path) -> dict[str, Any]:
 
     def parse(raw: str) -> dict[str, Any]:
         scheme = raw.partition("://")[0]
-        # The console's output is a log, and links to new passwords do not belong there.
+        # The console's output is a log, and password reset links do not belong there.
         if scheme not in environ.Env.EMAIL_SCHEMES or scheme == "consolemail":
             raise ValueError(raw)
         parsed = environ.Env.email_url_config(raw)
@@ -110,14 +110,14 @@ def database(name: str, default_path: Path) -> dict[str, Any]:
         return database | {
             "CONN_HEALTH_CHECKS": True,
             "OPTIONS": {
-                # A server that is gone without a word is noticed within 15 s, not within hours.
+                # A server that vanishes is noticed within 15 s, not within hours.
                 "connect_timeout": 5,
                 "keepalives_idle": 5,
                 "keepalives_interval": 5,
                 "keepalives_count": 2,
                 "tcp_user_timeout": 15_000,
-                # The pool doubles its pauses between attempts, by default for five minutes: after
-                # a long outage it would come back as late again.
+                # The pool doubles its pauses between attempts, by default up to five minutes: after
+                # an outage it would reconnect much too late.
                 "pool": {"min_size": 1, "max_size": 8, "timeout": 5, "reconnect_timeout": 5},
             }
             | database.get("OPTIONS", {}),  # such as sslmode
@@ -145,12 +145,12 @@ def site_url(name: str, default: str) -> str:
 
 
 def keep_files_private() -> None:
-    """Files that this process and its children make are their owner's alone."""
+    """Files that this process and its children create are readable by their owner only."""
     os.umask(0o077)
 
 
 def private_folder(path: Path) -> Path:
-    """The folder, made when missing, that only its owner may enter, whatever the umask."""
+    """The folder, created when missing, that only its owner may enter, whatever the umask."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     if path.stat().st_uid == os.getuid():
         path.chmod(0o700)
@@ -158,7 +158,7 @@ def private_folder(path: Path) -> Path:
 
 
 def local_secret(path: Path) -> str:
-    """A key of this folder's own, made once; a race between two starts keeps the first."""
+    """A key that is created once; when two processes start at once, both use the first."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -1,4 +1,4 @@
-"""Errors that a person running Rostrum can mend."""
+"""Errors that the operator of Rostrum can fix."""
 
 
 class ConfigurationError(Exception):

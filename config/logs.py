@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "request"}
 
-
-# Whoever reads such an address in a log could set the password.
+# With such an address from a log, anybody could set the password.
 _RESET = "/accounts/reset/"
 _SECRET = re.compile(rf"{_RESET}[^/\s]+/[^/\s]+")
 
@@ -36,7 +35,7 @@ class LineFormatter(logging.Formatter):
 
 
 def _quoted(value: object) -> str:
-    """A value that cannot break its line or pose as another field."""
+    """A value that cannot break its line or look like another field."""
     text = str(value)
     if text and text.isprintable() and not any(c in text for c in ' "='):
         return text

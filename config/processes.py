@@ -1,8 +1,8 @@
-"""Processes that belong together: one that serves, and its children, who never outlive it.
+"""A serving process and its children, which never outlive it.
 
-The serving process holds an exclusive lock on a file for as long as it wants its children to run.
-Each child has a thread that waits for a shared lock on it. The kernel hands that out when the
-holder lets go, on purpose or by `kill -9`, and the child begins to stop. No polling, no signal
+The serving process holds an exclusive lock on a file for as long as its children should run. Each
+child has a thread that waits for a shared lock on it. The kernel grants that when the holder
+releases the lock or ends, even by `kill -9`, and the child begins to stop. No polling, no signal
 that a busy child could miss.
 """
 
@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 PARENT_LOCK = "ROSTRUM_PARENT_LOCK"
-GRACE = 4.0  # seconds for an orderly end; then the process is gone in any case
+GRACE = 4.0  # seconds for an orderly end; then the process exits in any case
 
 
 class AlreadyRunningError(Exception):
@@ -46,12 +46,12 @@ class FileLock:
 
 
 class Wakeup:
-    """An event that a signal handler may set. `threading.Event` is none: its `set` takes a lock,
-    which the interrupted thread may hold. Here `set` writes a byte to a pipe.
+    """An event that a signal handler can set. `threading.Event` is not safe for that: its `set`
+    takes a lock, which the interrupted thread may hold. Here `set` writes a byte to a pipe.
 
-    Python runs handlers in the main thread, between two of its steps. A signal that comes just
-    before a system call, or that the kernel gives to another thread, interrupts nothing, so `wait`
-    looks up every `ROUND` seconds.
+    Python runs handlers in the main thread, between two of its instructions. A signal that comes
+    just before a system call, or that the kernel gives to another thread, interrupts nothing, so
+    `wait` wakes up every `ROUND` seconds.
     """
 
     ROUND = 0.25

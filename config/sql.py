@@ -1,7 +1,7 @@
-"""SQL asked from the event loop, on the one thread that outside of requests is Django's.
+"""SQL queries from the event loop, on the one thread that Django uses outside of requests.
 
-A request gives its connection back when it ends. Here nobody says that anything ended: without
-what stands below, a connection that broke would stay with the thread, and fail, for ever.
+Django gives a connection back when a request ends. Here there is no request: without the code
+below, a connection that broke would stay with the thread and fail for ever.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from django.db import OperationalError, connections
 
 from config.web.outages import SQL_ERRORS
 
-# Seconds in which nobody asks after a failure. The questions that queued up meanwhile fail at once,
-# instead of each waiting for a connection after the other when SQL is long back.
+# Seconds without queries after a failure. Those that queued up meanwhile fail at once, instead of
+# waiting for a connection one after the other.
 PAUSE = 0.5
 
 P = ParamSpec("P")
@@ -26,12 +26,12 @@ _away_until = 0.0
 
 
 async def ask_sql(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run `question` on that thread, and leave it without a connection."""
+    """Run `question` on that thread, and give its connection back."""
     return await sync_to_async(_ask)(question, *args, **kwargs)
 
 
 class Shared(Generic[T]):
-    """However many ask for the same at once, SQL is asked once. Belongs to one event loop."""
+    """Concurrent callers that need the same answer share one query. Belongs to one event loop."""
 
     def __init__(self) -> None:
         self._asking: dict[Hashable, asyncio.Future[T]] = {}
@@ -44,7 +44,7 @@ class Shared(Generic[T]):
             asking = asyncio.ensure_future(ask_sql(question, *args, **kwargs))
             self._asking[name] = asking
             asking.add_done_callback(lambda _: self._asking.pop(name, None))
-        # Whoever gives up waiting does not take the answer from the others.
+        # A caller that gives up waiting does not cancel the others' query.
         return await asyncio.shield(asking)
 
 
@@ -63,11 +63,5 @@ def _ask(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 def _give_back() -> None:
     for connection in connections.all(initialized_only=True):
-        if not connection.in_atomic_block:  # a transaction around the question is its asker's
+        if not connection.in_atomic_block:  # a transaction around it belongs to the caller
             connection.close_if_unusable_or_obsolete()
-
-
-def forget() -> None:
-    """Ask again at once; for tests."""
-    global _away_until
-    _away_until = 0.0

@@ -20,7 +20,7 @@ def keep_password(password: str) -> None:
 
 
 def valid_password() -> str:
-    """The first password, or nothing once it no longer signs anybody in."""
+    """The first password, or empty when it is no longer valid."""
     path = _file()
     if not path.is_file():
         return ""

@@ -8,13 +8,13 @@ from leaderboard.api.app import api
 from leaderboard.api.published import openapi_document
 
 urlpatterns = [
-    # Before the admin, whose sign-in it replaces.
+    # Before the admin: it replaces the admin's sign-in.
     path("", include("sessions_app.urls")),
     path("admin/", admin.site.urls),
     path("favicon.ico", errors.favicon, name="favicon"),
     path("healthz", errors.healthz, name="healthz"),
     path("readyz", errors.readyz, name="readyz"),
-    # Before the API, which would write its document anew for each call.
+    # Before the API, which would generate its document for each request.
     path("api/v1/openapi.json", openapi_document, name="openapi"),
     path("api/v1/", api.urls),
     path("look/theme/", look.set_theme, name="theme"),

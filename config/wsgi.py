@@ -1,4 +1,4 @@
-"""For servers that speak WSGI only: pages and API work, live streams and the fast lane do not."""
+"""For WSGI servers: pages and API work, live streams and the native lane do not."""
 
 import os
 

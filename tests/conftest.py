@@ -66,8 +66,8 @@ def _empty_redis() -> None:
                 client.flushall()
     # What a process remembers of Redis goes with it.
     flags.forget()
-    sql.forget()
-    caching.forget_away()
+    sql._away_until = 0.0
+    caching._away.clear()
     visits.discard()
     ops.forget()
     guard.shield.clear()

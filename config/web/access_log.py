@@ -1,9 +1,8 @@
-"""Around every request: an id, a line in the log, a body within bounds."""
+"""Around every request: an id, a line in the log, and limits of the body's size and time."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import random
 import re
@@ -11,6 +10,7 @@ import time
 from typing import Any
 
 from config.web.problems import CONTENT_TYPE, problem_body
+from config.web.sending import send_json
 
 logger = logging.getLogger("rostrum.access")
 
@@ -19,12 +19,12 @@ BODY_TOO_LARGE = "rostrum.body_too_large"
 BODY_INCOMPLETE = "rostrum.body_incomplete"
 BODY_LATE = "rostrum.body_late"
 NO_ROOM = "rostrum.no_room"
-# Who asked, as far as the layers before Django know it better than the connection.
+# The client's address, set by a layer that knows it better than the connection.
 CLIENT = "rostrum.client"
-BODY_SECONDS = 30.0  # from the first look at a body to its last byte
+BODY_SECONDS = 30.0  # from the first read of a body to its last byte
 REFUSAL_PAUSE = 0.25  # seconds before a 429 is sent
 MOST_PAUSED = 1000  # per process; what is refused beyond that is answered at once
-# Probes come every few seconds and say nothing when they succeed.
+# Probes come every few seconds; only failures are worth a line.
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
@@ -68,8 +68,8 @@ class AccessLog:
 
         try:
             await self.application(scope, receive, send_with_id)
-            if not status and scope.get(BODY_INCOMPLETE):  # nobody goes on with half a body
-                await _tell_incomplete(send_with_id, late=bool(scope.get(BODY_LATE)))
+            if not status and scope.get(BODY_INCOMPLETE):
+                await _refuse_incomplete(send_with_id, late=bool(scope.get(BODY_LATE)))
         finally:
             path = scope["path"]
             if logger.isEnabledFor(logging.INFO) and not (path in _QUIET and status == 200):
@@ -87,7 +87,7 @@ def _request_id(headers: Any) -> bytes:
     for name, value in headers:
         if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
             return bytes(value)
-    # A name for a line in the log, no secret.
+    # Identifies a line of the log, no secret.
     return b"%016x" % random.getrandbits(64)
 
 
@@ -95,9 +95,9 @@ class BodyLimit:
     """ASGI middleware: a body over `largest` bytes never reaches the disk, and one that is not
     complete after `seconds` is given up.
 
-    Django would take all of it before anybody can refuse it. Here it is cut off, and the request
-    goes on with an empty body and a mark, so that the refusal has the product's look. A body that
-    ends in the middle, or comes too slowly, gets a mark too.
+    Django would store all of it before a view can refuse it. Here it is cut off, and the request
+    continues with an empty body and a mark in its scope, so that the refusal is a page of the
+    product. A body that ends in the middle, or comes too slowly, is marked too.
     """
 
     def __init__(self, application: Any, largest: int, seconds: float = BODY_SECONDS) -> None:
@@ -113,7 +113,7 @@ class BodyLimit:
                         scope[BODY_TOO_LARGE] = True
                     break
         received = 0
-        cut_off, more, late = False, True, False
+        cut_off, more, late = False, True, False  # more: the body is not complete
         timer: asyncio.TimerHandle | None = None
 
         def give_up(reading: asyncio.Task[Any]) -> None:
@@ -139,7 +139,7 @@ class BodyLimit:
 
         async def receive_bounded() -> Any:
             nonlocal received, cut_off, more
-            while cut_off:  # what still comes is thrown away; only the client's leaving counts
+            while cut_off:  # drop the rest of the body, until the client leaves
                 message = await receive()
                 if message["type"] != "http.request":
                     return message
@@ -164,19 +164,12 @@ class BodyLimit:
                 timer.cancel()
 
 
-async def _tell_incomplete(send: Any, *, late: bool) -> None:
-    """For whoever has only stopped sending and still listens; the server would say 500."""
-    status = 408 if late else 400
-    detail = (
-        "The body took too long to arrive. Nothing was changed; send it again."
-        if late
-        else "The request ended before its body was complete. Nothing was changed; send it again."
+async def _refuse_incomplete(send: Any, *, late: bool) -> None:
+    """For a client that has stopped sending but still reads; the server would answer 500."""
+    status, reason = 400, "The request ended before its body was complete."
+    if late:
+        status, reason = 408, "The body took too long to arrive."
+    problem = problem_body(
+        status, "incomplete_body", f"{reason} Nothing was changed; send it again."
     )
-    body = json.dumps(problem_body(status, "incomplete_body", detail)).encode()
-    headers = [
-        (b"content-type", CONTENT_TYPE.encode()),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+    await send_json(send, status, problem, {"Connection": "close"}, content_type=CONTENT_TYPE)

@@ -1,4 +1,4 @@
-"""Request bodies: within a bounded time and a bounded memory."""
+"""Request bodies, read into a bounded amount of memory."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# Bodies up to this size are always taken: a flood of large ones must not keep a score out.
+# Bodies up to this size are always accepted: a flood of large ones must not keep a score out.
 SMALL = 64 * 1024
 
 
 class BodyTooLargeError(Exception):
-    """The body is longer than this address takes."""
+    """The body is longer than this address accepts."""
 
 
 class ClientGoneError(Exception):
@@ -31,32 +31,23 @@ class Room:
 
     async def read(self, receive: Any, largest: int) -> bytes:
         """The whole body. Raises one of the errors above."""
-        message = await receive()
-        if message["type"] != "http.request":
-            raise ClientGoneError
-        piece: bytes = message.get("body", b"")
-        if not message.get("more_body"):
-            if len(piece) > largest:
-                raise BodyTooLargeError
-            return piece
-        parts, length = [piece], len(piece)
-        self.taken += length
+        parts: list[bytes] = []
+        length = 0
         try:
-            while message.get("more_body"):
-                if length > largest:
-                    raise BodyTooLargeError
-                if length > SMALL and self.taken > self.size:
-                    raise NoRoomError
+            while True:
                 message = await receive()
                 if message["type"] != "http.request":
                     raise ClientGoneError
-                piece = message.get("body", b"")
+                piece: bytes = message.get("body", b"")
                 parts.append(piece)
                 length += len(piece)
                 self.taken += len(piece)
-            if length > largest:
-                raise BodyTooLargeError
-            return b"".join(parts)
+                if length > largest:
+                    raise BodyTooLargeError
+                if not message.get("more_body"):
+                    return b"".join(parts)
+                if length > SMALL and self.taken > self.size:
+                    raise NoRoomError
         finally:
             self.taken -= length
 

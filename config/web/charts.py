@@ -1,8 +1,8 @@
 """Plots drawn on the server as SVG: lines, bars, and a grid of shares.
 
-Each is one `<svg role="img">` with a title and a description for those who do not see it, a
-`<title>` on each mark for those who point at it, and classes instead of colours, so that the style
-sheet decides how it looks in the light and in the dark (`.chart-…` in `components.css`).
+Each is one `<svg role="img">` with a title and a description for screen readers, a `<title>` on
+each mark as a tooltip, and classes instead of colours, which the style sheet sets for the light and
+the dark theme (`.chart-…` in `components.css`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from django.utils.translation import gettext
 
 WIDTH, HEIGHT = 560, 200
 LEFT, RIGHT, TOP, BOTTOM = 44, 12, 12, 26  # room for the labels
-EDGE = 44  # nearer to the right, a label could run off the paper
+EDGE = 44  # nearer to the right, a label could run off the picture
 SHADES = 10  # .chart-shade-0 … .chart-shade-9
 
 Formatter = Callable[[float], str]
@@ -30,7 +30,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a line; `label` is what pointing at it says."""
+    """A point of a line; `label` is its tooltip."""
 
     x: float
     y: float
@@ -39,7 +39,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar; `mark` paints it in the colour that stands out."""
+    """A bar; `mark` highlights it."""
 
     value: float
     label: str = ""
@@ -70,7 +70,7 @@ def nice_ticks(low: float, high: float, wanted: int = 4) -> list[float]:
 
 @dataclass(frozen=True)
 class _Scale:
-    """From values to places on the paper."""
+    """From values to coordinates of the picture."""
 
     low: float
     high: float
@@ -92,23 +92,22 @@ def line_chart(
     best_on_top: bool = False,
     steps: bool = False,
     format_value: Formatter = compact_number,
-    height: int = HEIGHT,
 ) -> SafeString:
     """A line through the points, which are in the order of x.
 
     `best_on_top` turns the scale over, for ranks. `steps` holds each value until the next point,
-    as a score does. An empty plot says nothing but its axis.
+    as a score does. Without points there is only the axis.
     """
     ticks = _ticks([point.y for point in points], from_zero=from_zero and not best_on_top)
     if best_on_top:  # there is no rank 0 and no rank 2½
         ticks = sorted({max(1, round(tick)) for tick in ticks})
-    bottom, top = height - BOTTOM, TOP
-    ends = (top, bottom) if best_on_top else (bottom, top)
+    bottom = HEIGHT - BOTTOM
+    ends = (TOP, bottom) if best_on_top else (bottom, TOP)
     up = _Scale(ticks[0], ticks[-1], *ends)
     first, last = (points[0].x, points[-1].x) if points else (0.0, 1.0)
     across = _Scale(first, last, LEFT, WIDTH - RIGHT)
     path = _path([(across(point.x), up(point.y)) for point in points], steps)
-    body = [_y_axis(ticks, up, format_value), _x_labels(x_ticks, across, height)]
+    body = [_y_axis(ticks, up, format_value), _x_labels(x_ticks, across, HEIGHT)]
     if len(points) > 1:
         area = f"{path}V{bottom}H{across(first)}Z"
         body.append(format_html('<path class="chart-area" d="{}"/>', area))
@@ -123,7 +122,7 @@ def line_chart(
             ),
         )
     )
-    return _svg(body, title, description, WIDTH, height)
+    return _svg(body, title, description, WIDTH, HEIGHT)
 
 
 def bar_chart(
@@ -136,8 +135,8 @@ def bar_chart(
     width: int = WIDTH,
     height: int = HEIGHT,
 ) -> SafeString:
-    """Bars from zero. `x_labels` stand under the given numbers of bars: 0 is under the first,
-    0.5 between the first and the second."""
+    """Bars from zero. `x_labels` go under the given numbers of bars: 0 is under the first, 0.5
+    between the first and the second."""
     ticks = _ticks([bar.value for bar in bars], from_zero=True)
     bottom = height - BOTTOM
     up = _Scale(ticks[0], ticks[-1], bottom, TOP)
@@ -174,7 +173,7 @@ def grid_chart(
     description: str,
     format_value: Formatter = compact_number,
 ) -> SafeString:
-    """A grid of shares from 0 to 1, the darker the larger; None leaves a cell out."""
+    """A grid of shares from 0 to 1, darker when larger; None leaves a cell out."""
     label_width, cell_height, gap = 90, 28, 3
     width = (WIDTH - label_width) / max(1, len(columns))
     height = cell_height * (len(rows) + 1)
@@ -189,16 +188,14 @@ def grid_chart(
     for line, (label, shares) in enumerate(rows, start=1):
         y = line * cell_height
         parts.append(format_html('<text x="0" y="{}">{}</text>', y + 18, label))
-        parts += [
-            _cell(label_width + number * width, y, width - gap, cell_height - gap, share, said)
-            for number, share in enumerate(shares)
-            if share is not None
-            for said in [format_value(share)]
-        ]
+        for number, share in enumerate(shares):
+            if share is not None:
+                x, text = label_width + number * width, format_value(share)
+                parts.append(_cell(x, y, width - gap, cell_height - gap, share, text))
     return _svg(parts, title, description, WIDTH, height)
 
 
-def _cell(x: float, y: float, width: float, height: float, share: float, said: str) -> SafeString:
+def _cell(x: float, y: float, width: float, height: float, share: float, text: str) -> SafeString:
     shade = min(SHADES - 1, max(0, int(share * SHADES)))
     return format_html(
         '<rect class="chart-shade chart-shade-{}" x="{}" y="{}" width="{}" height="{}" rx="3"/>'
@@ -211,7 +208,7 @@ def _cell(x: float, y: float, width: float, height: float, share: float, said: s
         shade,
         round(x + width / 2, 2),
         y + 17,
-        said,
+        text,
     )
 
 
@@ -246,13 +243,15 @@ def _y_axis(
         '<text x="{}" y="{}" text-anchor="end">{}</text>',
         (
             (LEFT, width - RIGHT, up(tick), up(tick), LEFT - 8, up(tick) + 4, text)
-            for tick, text in _told_once(ticks, format_value)
+            for tick, text in _without_repeats(ticks, format_value)
         ),
     )
 
 
-def _told_once(ticks: Sequence[float], format_value: Formatter) -> Iterable[tuple[float, str]]:
-    """Ticks with their texts; where short texts of neighbours are the same, only the first."""
+def _without_repeats(
+    ticks: Sequence[float], format_value: Formatter
+) -> Iterable[tuple[float, str]]:
+    """Ticks with their texts, empty where the text is that of the tick before."""
     before = ""
     for tick in ticks:
         text = format_value(tick)
@@ -267,7 +266,7 @@ def _x_labels(
         "",
         '<text x="{}" y="{}" text-anchor="{}">{}</text>',
         (
-            # The first and last stay on the paper.
+            # The first and last stay inside the picture.
             (width - 2, height - 6, "end", text)
             if across(x) > width - EDGE
             else (max(across(x), LEFT), height - 6, "middle", text)

@@ -1,4 +1,4 @@
-"""What belongs to no app: error pages, and what machines ask."""
+"""Views that belong to no app: error pages, the icon and health."""
 
 from __future__ import annotations
 
@@ -24,33 +24,24 @@ def error_response(
     code: str,
     detail: str,
     *,
+    headers: dict[str, str] | None = None,
     signed_in: str = "",
-    **headers: str,
 ) -> HttpResponse:
     """The same error as a page for people and as problem+json for machines."""
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
     if wants_problem(request):
-        return problem_response(status, code, detail, headers=named)
-    # A failing server must not ask for the visitor's session to say so.
+        return problem_response(status, code, detail, headers)
+    # The page of a failing server must not need the visitor's session.
     page = render_to_string(
         [f"errors/{status}.html", "errors/error.html"],
         {"detail": detail, "status": status, "signed_in": signed_in},
         request if status < 500 else None,
     )
-    response = HttpResponse(page, status=status)
-    for name, value in named.items():
-        response[name] = value
-    return response
+    return HttpResponse(page, status=status, headers=headers)
 
 
 def service_unavailable(request: HttpRequest, error: BaseException | None = None) -> HttpResponse:
-    return error_response(
-        request,
-        503,
-        *explained(error),
-        Retry_After=str(RETRY_AFTER),
-        Cache_Control="no-store",
-    )
+    headers = {"Retry-After": str(RETRY_AFTER), "Cache-Control": "no-store"}
+    return error_response(request, 503, *explained(error), headers=headers)
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -60,7 +51,7 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 
 def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    # Who it is has just been asked. Pages for other errors do not ask: the session may be away.
+    # The user is known by now. Pages for other errors do not load it: the session may be away.
     user = getattr(request, "user", None)
     return error_response(
         request,
@@ -88,7 +79,7 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Django calls this inside its `except`, so the error at hand tells an outage from a bug."""
+    """Django calls this inside its `except`, so the current error is the cause."""
     error = sys.exc_info()[1]
     if isinstance(error, OUTAGES):
         return service_unavailable(request, error)
@@ -102,7 +93,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def favicon(request: HttpRequest) -> HttpResponse:
-    """Browsers ask here when a page, such as the admin's, names no icon."""
+    """For browsers on pages, such as the admin's, that name no icon."""
     icon = (settings.BASE_DIR / "static" / "favicon.svg").read_bytes()
     return HttpResponse(
         icon, content_type="image/svg+xml", headers={"Cache-Control": "public, max-age=86400"}
@@ -111,7 +102,7 @@ def favicon(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
-    """The process runs and answers; says nothing about what it depends on."""
+    """The process runs; whether its dependencies do is for `readyz`."""
     return JsonResponse(health.ALIVE)
 
 

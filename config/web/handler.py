@@ -33,11 +33,11 @@ from config.web.sending import PIECE, StalledError, send_body, send_piece
 
 # Requests at once and per process; each thread keeps its own database connection.
 THREADS = 32
-# One request of an address at a time; its others wait. Python draws one page at a time in any case,
-# and each further thread makes the event loop, and with it every score, wait longer for its turn:
-# under attack from one address, scores were nine times as slow with three threads as without, and
-# three times with one. A request that takes longer than a turn is waiting for something else, and
-# lets the next one of its address begin, up to `PER_CLIENT`.
+# One request of an address at a time; its others wait. Python renders one page at a time in any
+# case, and each further thread makes the event loop, and with it every score, wait longer for its
+# turn: under attack from one address, scores were nine times as slow with three threads as without,
+# and three times with one. A request that takes longer than a turn is waiting for something else,
+# and lets the next one of its address begin, up to `PER_CLIENT`.
 TURN = 0.5  # seconds
 PER_CLIENT = 3
 # Of these, for downloads that are written while they are sent.
@@ -46,7 +46,7 @@ DOWNLOADS = 4
 
 @dataclass
 class _Answer:
-    """What a request's thread made: the start, and then a body, a file or a stream."""
+    """The start of a response, and then a body, with the rest of a file after it, or a stream."""
 
     start: dict[str, Any]
     body: bytes = b""
@@ -82,9 +82,9 @@ class _Client:
 
 
 class ThreadedASGIHandler(ASGIHandler):
-    """Serves HTTP with Django's synchronous stack, each request in one thread of a small crowd.
+    """Serves HTTP with Django's synchronous stack, each request in one thread of a small pool.
 
-    The thread that was last given back is taken first: it is the warmest, and after a burst the
+    The thread that was last given back is used first: its caches are warm, and after a burst the
     others stay idle. Coroutine views still work, on the server's own loop.
     """
 
@@ -118,10 +118,10 @@ class ThreadedASGIHandler(ASGIHandler):
                     async with self._downloads:  # needs its thread until the end
                         await self._stream(answer, send, gone)
                     return
-            # Whoever reads slowly holds no place and no thread.
+            # A slow reader holds no place and no thread.
             await send(answer.start)
             if answer.file is not None:
-                await _send_file(answer.file, send)
+                await _send_file(answer, send)
             else:
                 await send_body(send, answer.body)
         except StalledError:
@@ -130,7 +130,7 @@ class ThreadedASGIHandler(ASGIHandler):
             gone.cancel()
 
     async def _read(self, scope: Any, receive: Any) -> BytesIO:
-        """The body; what cannot be taken is marked and refused in the product's look."""
+        """The body; one that cannot be accepted is marked, and refused by a page of the product."""
         try:
             return BytesIO(await self._room.read(receive, settings.DATA_UPLOAD_MAX_MEMORY_SIZE))
         except BodyTooLargeError:
@@ -149,14 +149,14 @@ class ThreadedASGIHandler(ASGIHandler):
     @asynccontextmanager
     async def _place(self) -> AsyncIterator[ThreadPoolExecutor]:
         async with self._places:
-            executor = self._idle.pop() if self._idle else _new_thread()
+            executor = self._idle.pop() if self._idle else ThreadPoolExecutor(1, "django")
             try:
                 yield executor
             finally:
                 self._idle.append(executor)
 
     def _respond(self, scope: Any, body_file: Any) -> _Answer:
-        """In the thread: the whole request, and what is to be sent. Only a stream stays open."""
+        """In the thread: the whole request. Only a stream stays open."""
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
         request, refused = self.create_request(scope, body_file)
@@ -175,12 +175,12 @@ class ThreadedASGIHandler(ASGIHandler):
         if not response.streaming:
             answer = _Answer(start, body=response.content)
         else:
-            answer = _taken_file(start, response)
+            answer = _file_answer(start, response)
         response.close()
         return answer
 
     async def _stream(self, answer: _Answer, send: Any, gone: asyncio.Future[None]) -> None:
-        """Piece by piece, and no further than somebody reads."""
+        """Piece by piece, no faster than the client reads."""
         response = answer.stream
         pieces = response.__aiter__() if response.is_async else _pulled(iter(response))
         try:
@@ -202,14 +202,13 @@ def _too_many_downloads(request: HttpRequest) -> Any:
         503,
         "busy",
         gettext("Too many downloads are running. Try again in a moment."),
-        Retry_After="5",
-        Cache_Control="no-store",
+        headers={"Retry-After": "5", "Cache-Control": "no-store"},
     )
 
 
-def _taken_file(start: dict[str, Any], response: FileResponse) -> _Answer:
-    """A small file is read here. A large one is taken from its response, which ends now: it needs
-    neither this thread nor a place for as long as somebody reads it."""
+def _file_answer(start: dict[str, Any], response: FileResponse) -> _Answer:
+    """A small file is read here. A large one is detached from its response, so that sending it
+    holds neither this thread nor a place."""
     file = response.file_to_stream
     if file is None:
         return _Answer(start, body=b"".join(response))
@@ -218,42 +217,28 @@ def _taken_file(start: dict[str, Any], response: FileResponse) -> _Answer:
         return _Answer(start, body=first)
     closers: list[Any] = response._resource_closers  # type: ignore[attr-defined]
     closers[:] = [close for close in closers if getattr(close, "__self__", None) is not file]
-    return _Answer(start, body=first, file=_Rest(first, file))
+    return _Answer(start, body=first, file=file)
 
 
-@dataclass
-class _Rest:
-    first: bytes
-    file: Any
-
-
-async def _send_file(rest: _Rest, send: Any) -> None:
-    piece = rest.first
+async def _send_file(answer: _Answer, send: Any) -> None:
+    piece = answer.body
     try:
         while piece:
             await send_piece(send, piece, more=True)
-            piece = await asyncio.to_thread(rest.file.read, PIECE)
+            piece = await asyncio.to_thread(answer.file.read, PIECE)
         await send_piece(send, b"", more=False)
     finally:
-        rest.file.close()
+        answer.file.close()
 
 
 async def _pulled(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-    while (chunk := await sync_to_async(_next)(chunks)) is not None:
+    while (chunk := await sync_to_async(lambda: next(chunks, None))()) is not None:
         yield chunk
-
-
-def _next(chunks: Iterator[bytes]) -> bytes | None:
-    return next(chunks, None)
 
 
 async def _until_gone(receive: Any) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-def _new_thread() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="django")
 
 
 def _headers(response: HttpResponseBase) -> list[tuple[bytes, bytes]]:

@@ -1,9 +1,8 @@
-"""Is this process alive, and can it serve? Answered on the event loop, however busy the threads."""
+"""Whether this process is alive and can serve. Runs on the event loop, however busy the threads."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Awaitable
 from dataclasses import dataclass
@@ -13,9 +12,10 @@ from django.db import connection
 
 from config.redis.connections import get_async_redis
 from config.sql import ask_sql
+from config.web.sending import send_json
 
 ALIVE = {"status": "ok"}
-PATIENCE = 2.0  # seconds; whoever asks for longer gives up too
+PATIENCE = 2.0  # seconds; probes do not wait longer either
 RETRY_AFTER = 5  # seconds; a restart of Redis takes about that long
 METHODS = ("GET", "HEAD")
 
@@ -62,43 +62,25 @@ async def _timed(answer: Awaitable[Any]) -> dict[str, Any]:
 
 class Health:
     """ASGI middleware: `/healthz` and `/readyz` for every host and scheme, because probes know
-    neither. However many ask at once, each dependency is asked once."""
+    neither. Concurrent probes share one check of each dependency."""
 
     def __init__(self, application: Any) -> None:
         self.application = application
-        self._asking: asyncio.Task[Readiness] | None = None
+        self._checking: asyncio.Task[Readiness] | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        path = scope["path"] if scope["type"] == "http" and scope["method"] in METHODS else ""
+        method = scope["method"] if scope["type"] == "http" else ""
+        path = scope["path"] if method in METHODS else ""
+        with_body = method == "GET"
         if path == "/healthz":
-            await _answer(scope, send, 200, ALIVE, {})
+            await send_json(send, 200, ALIVE, {}, with_body=with_body)
         elif path == "/readyz":
             ready = await self._readiness()
-            await _answer(scope, send, ready.status, ready.shown(), ready.headers)
+            await send_json(send, ready.status, ready.shown(), ready.headers, with_body=with_body)
         else:
             await self.application(scope, receive, send)
 
     async def _readiness(self) -> Readiness:
-        if self._asking is None:
-            self._asking = asyncio.ensure_future(readiness())
-            self._asking.add_done_callback(self._forget)
-        return await asyncio.shield(self._asking)
-
-    def _forget(self, asking: asyncio.Task[Readiness]) -> None:
-        self._asking = None
-
-
-async def _answer(
-    scope: Any, send: Any, status: int, value: dict[str, Any], headers: dict[str, str]
-) -> None:
-    body = json.dumps(value).encode()
-    headers = headers | {
-        "Content-Type": "application/json",
-        "Content-Length": str(len(body)),
-        "Cache-Control": "no-store",
-        "X-Content-Type-Options": "nosniff",
-    }
-    encoded = [(name.lower().encode(), text.encode()) for name, text in headers.items()]
-    await send({"type": "http.response.start", "status": status, "headers": encoded})
-    body = b"" if scope["method"] == "HEAD" else body
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+        if self._checking is None or self._checking.done():
+            self._checking = asyncio.ensure_future(readiness())
+        return await asyncio.shield(self._checking)

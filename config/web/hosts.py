@@ -1,4 +1,4 @@
-"""Which hosts and schemes are served, for what stands before Django."""
+"""Which hosts and schemes are served, for code that answers before Django."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LONGEST_HOST = 261  # a name of 255 characters, and a port
 
 
 def is_welcome(headers: dict[bytes, bytes], scheme: str) -> bool:
-    """Whether Django would serve this host over this scheme; if not, let Django say so."""
+    """Whether Django would serve this host over this scheme; if not, let Django refuse it."""
     host = headers.get(b"host", b"")
     return len(host) <= LONGEST_HOST and _is_welcome(
         host, scheme, headers.get(b"x-forwarded-proto", b"")[:LONGEST_HOST]

@@ -1,4 +1,4 @@
-"""The look's server side: colour theme and language in cookies, and how forms are drawn."""
+"""Colour theme and language in cookies, and the templates of forms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COOKIE_AGE = 365 * 24 * 3600
 
 
 class FormRenderer(TemplatesSetting):
-    """Every form of ours looks the same: `{{ form }}` is enough in a template."""
+    """All forms look the same: `{{ form }}` is enough in a template."""
 
     form_template_name = "components/fields.html"
     field_template_name = "components/field.html"
@@ -31,8 +31,8 @@ def look(request: HttpRequest) -> dict[str, Any]:
     return {"theme": theme if theme in THEMES else "", "languages": settings.LANGUAGES}
 
 
-# Both without a CSRF token, so that pages that need none stay free of its cookie. Browsers say
-# where a request comes from; one too old to say so could be made to change colours, no more.
+# Both without a CSRF token, so that pages that need none stay free of its cookie. Browsers send the
+# origin of a request; one too old for that could be made to change colours, no more.
 
 
 @csrf_exempt
@@ -42,9 +42,7 @@ def set_theme(request: HttpRequest) -> HttpResponse:
     response = _back(request)
     theme = request.POST.get("theme", "")
     if theme in THEMES:
-        response.set_cookie(
-            COOKIE, theme, max_age=COOKIE_AGE, samesite="Lax", secure=request.is_secure()
-        )
+        _set_cookie(request, response, COOKIE, theme)
     else:
         response.delete_cookie(COOKIE, samesite="Lax")
     return response
@@ -57,18 +55,17 @@ def set_language(request: HttpRequest) -> HttpResponse:
     response = _back(request)
     language = request.POST.get("language", "")
     if language in dict(settings.LANGUAGES) and check_for_language(language):
-        response.set_cookie(
-            settings.LANGUAGE_COOKIE_NAME,
-            language,
-            max_age=settings.LANGUAGE_COOKIE_AGE,
-            samesite="Lax",
-            secure=request.is_secure(),
-        )
+        _set_cookie(request, response, settings.LANGUAGE_COOKIE_NAME, language)
     return response
 
 
+def _set_cookie(request: HttpRequest, response: HttpResponse, name: str, value: str) -> None:
+    secure = request.is_secure()
+    response.set_cookie(name, value, max_age=COOKIE_AGE, samesite="Lax", secure=secure)
+
+
 def _back(request: HttpRequest) -> HttpResponseRedirect:
-    """To the page the switch was used on, which is one of ours."""
+    """Redirect to the page with the switch, if it is on this site."""
     if request.headers.get("Sec-Fetch-Site", "same-origin") not in {"same-origin", "none"}:
         raise PermissionDenied
     target = request.POST.get("next", "")

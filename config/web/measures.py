@@ -1,4 +1,4 @@
-"""What is measured when somebody looks: it must be right when whoever causes it is away."""
+"""Values measured when /metrics is read, such as those of a worker that may be down."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def register(measure: Measure) -> None:
 
 
 def take_all() -> None:
-    """During an outage the other numbers are worth having: those stay as they were."""
+    """A measure that fails during an outage keeps its old value; the others are still useful."""
     for measure in _measures:
         with suppress(*OUTAGES):
             measure()

@@ -1,4 +1,4 @@
-"""Errors in the product's look, and an outage of Redis that says what it is."""
+"""The reader's language, and errors and outages as pages in the product's design."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def missing_file_middleware(
 
 
 class LanguageMiddleware(LocaleMiddleware):
-    """The reader's language: chosen in the footer, or the browser's. Programs get English, by
-    whichever lane their call is answered; the API's own page is a page."""
+    """The reader's language: chosen in the footer, or the browser's. API clients get English; the
+    API's documentation is a page like any other."""
 
     def process_request(self, request: HttpRequest) -> None:
         if request.path_info.startswith("/api/") and request.path_info != API_PAGE:
@@ -47,9 +47,8 @@ class LanguageMiddleware(LocaleMiddleware):
 
 
 class RedisOutageMiddleware(MiddlewareMixin):
-    """Turns an outage of Redis or SQL in a view into 503. One in another middleware (a session that
-    could not be saved) never comes by here: Django gives it to `handler500`, which asks the same.
-    """
+    """Turns an outage of Redis or SQL in a view into 503. For one in another middleware (a session
+    that could not be saved) Django calls `handler500` instead, which does the same."""
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, OUTAGES):
@@ -60,26 +59,27 @@ class RedisOutageMiddleware(MiddlewareMixin):
 
 
 class ErrorPageMiddleware(MiddlewareMixin):
-    """Gives the refusals that Django answers with an empty page the product's look."""
+    """Gives refusals for which Django has only an empty page the product's design."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        if getattr(request, "scope", {}).get(BODY_TOO_LARGE):
+        scope = getattr(request, "scope", {})
+        if scope.get(BODY_TOO_LARGE):
             return error_response(
                 request,
                 413,
                 "body_too_large",
                 gettext("That is more than Rostrum takes in one request."),
             )
-        if getattr(request, "scope", {}).get(NO_ROOM):
+        if scope.get(NO_ROOM):
             return error_response(
                 request,
                 503,
                 "busy",
                 gettext("Too many large forms are on their way. Try again in a moment."),
-                Retry_After="1",
+                headers={"Retry-After": "1"},
             )
         if request.META["QUERY_STRING"].count("&") >= settings.DATA_UPLOAD_MAX_NUMBER_FIELDS:
-            # Django would refuse it where somebody looks at them, and log each as an attack.
+            # Django would refuse it when a view reads them, and log each as an attack.
             return error_response(
                 request,
                 400,
@@ -92,13 +92,12 @@ class ErrorPageMiddleware(MiddlewareMixin):
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if isinstance(response, HttpResponseNotAllowed) and not response.content:
-            allow = response["Allow"]
             return error_response(
                 request,
                 405,
                 "method_not_allowed",
                 gettext("This address does not take %(method)s requests.")
                 % {"method": request.method},
-                Allow=allow,
+                headers={"Allow": response["Allow"]},
             )
         return response

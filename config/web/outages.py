@@ -1,4 +1,4 @@
-"""Outages: Redis or SQL cannot serve now. Not our bug, and over without a restart of ours."""
+"""Outages: Redis or SQL cannot serve now. Rostrum recovers from them without a restart."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.utils.translation import gettext, gettext_noop
 from config.redis.connections import OUTAGE_ERRORS
 from config.redis.replication import NotReplicatedError
 
-# SQLite says OperationalError too when it is locked for too long.
+# SQLite raises OperationalError too when it is locked for too long.
 SQL_ERRORS: tuple[type[Exception], ...] = (OperationalError, InterfaceError)
 OUTAGES: tuple[type[Exception], ...] = (*OUTAGE_ERRORS, *SQL_ERRORS)
 

@@ -1,4 +1,4 @@
-"""Errors for machines: problem+json (RFC 9457), the same shape everywhere."""
+"""Errors for programs: problem+json (RFC 9457), the same shape everywhere."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def problem_response(
 
 
 def wants_problem(request: HttpRequest) -> bool:
-    """Machines get JSON: everything under /api/, and whoever asks for JSON rather than a page."""
+    """JSON for everything under /api/, and for requests that prefer it to a page."""
     if request.path.startswith("/api/"):
         return True
     return request.get_preferred_type(["text/html", "application/json"]) == "application/json"

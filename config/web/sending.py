@@ -1,12 +1,14 @@
-"""Answers to clients that read slowly, or not at all."""
+"""Answers outside of Django, and to clients that read slowly or not at all."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,31 @@ STALLED = 10.0  # seconds in which a reader must take one piece
 
 
 class StalledError(Exception):
-    """The client took nothing for too long. Nobody is left to tell; the connection ends."""
+    """The client read nothing for too long; the connection ends."""
+
+
+async def send_json(
+    send: Any,
+    status: int,
+    value: Mapping[str, Any],
+    headers: Mapping[str, str],
+    *,
+    content_type: str = "application/json",
+    with_body: bool = True,
+) -> None:
+    """A small answer that is never cached; without its body for HEAD."""
+    body = json.dumps(value).encode()
+    headers = {
+        **headers,
+        "Content-Type": content_type,
+        "Content-Length": str(len(body)),
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+    }
+    encoded = [(name.lower().encode(), text.encode("latin-1")) for name, text in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    body = body if with_body else b""
+    await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
 async def send_piece(send: Any, body: bytes, *, more: bool) -> None:
@@ -34,22 +60,23 @@ async def send_body(send: Any, body: bytes) -> None:
 
 
 def end_stalled_connections() -> None:
-    """Let the kernel end each connection whose client takes nothing for `STALLED` seconds.
+    """Let the kernel end each connection whose client reads nothing for `STALLED` seconds.
 
-    That holds for every lane, also for what the server has taken from us and keeps for a reader.
-    Connections inherit it from the listening socket, which each web process opens after it has
-    loaded the application, without a word; so a thread looks for it. Linux only.
+    This includes what the server has buffered for a reader. Connections inherit the option from the
+    listening socket, which each web process opens after it has loaded the application; there is no
+    event for that, so a thread looks for the socket. Linux only.
     """
     if sys.platform == "linux":
         threading.Thread(target=_find_listener, name="listener", daemon=True).start()
 
 
 def _find_listener() -> None:
-    while not any(_limited(int(entry.name)) for entry in Path("/proc/self/fd").iterdir()):
+    while not any(_set_timeout(int(entry.name)) for entry in Path("/proc/self/fd").iterdir()):
         time.sleep(0.05)
 
 
-def _limited(descriptor: int) -> bool:
+def _set_timeout(descriptor: int) -> bool:
+    """Set the option if this is the listening socket."""
     try:
         found = socket.socket(fileno=descriptor)
     except OSError:  # no socket, or closed meanwhile
@@ -64,5 +91,5 @@ def _limited(descriptor: int) -> bool:
     except OSError:
         return False
     finally:
-        found.detach()  # it is not ours to close
+        found.detach()  # the server closes it
     return True

@@ -1,7 +1,7 @@
-"""The end of the web process, told to whoever keeps a response open.
+"""The end of the web process, for code that keeps a response open.
 
-A live stream waits for its next event and for `wait()`, whichever comes first; without that, one
-open page would hold the server until it is killed.
+A live stream waits for its next event or for `wait()`, whichever comes first; otherwise one open
+page would keep the server running until it is killed.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ ENOUGH = 16 * 1024  # characters of one piece
 def streamed(
     request: HttpRequest, pieces: Iterator[str], content_type: str, filename: str
 ) -> StreamingHttpResponse:
-    """`pieces` as a download. Django would gather a plain iterator in memory under ASGI."""
+    """`pieces` as a download. Under ASGI Django would collect a plain iterator in memory."""
     content: Iterator[str] | AsyncIterator[str] = pieces
     if isinstance(request, ASGIRequest):
         content = _in_turn(pieces)
@@ -26,8 +26,7 @@ def streamed(
 
 
 async def _in_turn(pieces: Iterator[str]) -> AsyncIterator[str]:
-    # In the request's own thread, with its database connection. What is still to be read is given
-    # up there too, when the reader has left.
+    # In the request's own thread, with its database connection; also the end, when the reader left.
     take = sync_to_async(lambda: _gathered(pieces))
     try:
         while piece := await take():

@@ -57,7 +57,7 @@ class ApiMiddleware(MiddlewareMixin):
                 405,
                 "method_not_allowed",
                 f"This address does not take {request.method} requests.",
-                Allow=response["Allow"].replace("GET", "GET, HEAD"),
+                headers={"Allow": response["Allow"].replace("GET", "GET, HEAD")},
             )
         for name, value in answers.origin_headers(request.headers.get("Origin")).items():
             if name == "Vary":

@@ -30,7 +30,7 @@ async def test_after_a_failure_nobody_waits_for_another(monkeypatch):
         with pytest.raises(OperationalError):
             await ask_sql(asked.append, 1)
     assert asked == []
-    sql.forget()
+    sql._away_until = 0.0
     await ask_sql(asked.append, 1)
     assert asked == [1]
 
@@ -68,7 +68,7 @@ async def _through_a_restart(server, settings):
         server.stop(kill=True)
         with pytest.raises(OperationalError):
             await ask_sql(ask)
-        sql.forget()
+        sql._away_until = 0.0
         server.start()
         assert await ask_sql(ask) == 1
     finally:
