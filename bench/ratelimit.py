@@ -156,7 +156,7 @@ def _limited_view(report: Report) -> None:
         from ratelimit import policies
         from ratelimit.decorators import limit
 
-        settings.RATE_LIMIT_PULSE = 0
+        settings.RATE_LIMIT_SYNC_SECONDS = 0
         settings.RATE_LIMITS = {"page": "1000000/second by ip, token bucket"}
         settings.RATE_LIMIT_PREFIXES = {}
         policies.configure()

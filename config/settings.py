@@ -20,7 +20,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 environment.read_file(BASE_DIR / ".env")
 
-# Holds password hashes, sessions, logs and mail: whatever starts, its files are for nobody else.
+# Holds password hashes, sessions, logs and mail: files that only their owner may read.
 environment.keep_files_private()
 VAR_DIR = environment.private_folder(
     Path(environment.text("VAR_DIR") or BASE_DIR / "var").resolve()
@@ -44,8 +44,8 @@ if not ALLOWED_HOSTS:
     raise ConfigurationError(
         "ALLOWED_HOSTS is required when DEBUG is off: expected names such as scores.example.com."
     )
-# Links in mail lead here. Never to the host that a request names: whoever asks for somebody else's
-# new password chooses that.
+# Links in mail lead here. Never to the host of a request: an attacker who requests a new password
+# for another account chooses that.
 SITE_URL = environment.site_url("SITE_URL", "" if PRODUCTION else "http://127.0.0.1:8000")
 if not SITE_URL:
     if ALLOWED_HOSTS[0].startswith(("*", ".")):
@@ -97,8 +97,6 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "config.urls"
-ASGI_APPLICATION = "config.asgi.application"
-WSGI_APPLICATION = "config.wsgi.application"
 
 TEMPLATES = [
     {
@@ -128,25 +126,25 @@ CACHES = cache_settings(REDIS_URL, environment.text("CACHE_URL"))
 SESSION_ENGINE = "sessions_app.backend"
 # Page views are counted by a thread, about once a second, not by the request.
 VISITS_IN_BACKGROUND = True
-# So is mail sent, or the time it takes would tell which addresses are known.
+# So is mail sent, because the time it takes would reveal which addresses are known.
 WORK_IN_BACKGROUND = True
 
-# How many proxies of ours stand in front; the client's address is counted from the right of
-# X-Forwarded-For by this number. 0: the connection's own address.
+# The number of our own proxies in front; the client's address is the entry of X-Forwarded-For at
+# this position from the right. 0: the address of the connection.
 TRUSTED_PROXIES = environment.whole_number("TRUSTED_PROXIES", 0)
 
-# Opens /metrics to whoever sends it as a bearer token. This machine needs none.
+# Opens /metrics to requests with this bearer token. Requests from this machine need none.
 METRICS_TOKEN = environment.text("METRICS_TOKEN")
 
 # Limits in plain words, see docs/rate-limits.md; the admin can change each at run time. Generous
-# enough that several people behind one address do not meet them in normal use.
+# enough that several people behind one address do not reach them in normal use.
 RATE_LIMITS = {
     # Guessing one account's password from one place.
     "login": "10/minute and 100/hour by ip+username, sliding log, closed on failure",
     # Guessing one account's password from many places, and many accounts' from one.
     "login_account": "100/hour by username, sliding log, closed on failure",
     "login_address": "30/minute and 300/hour by ip, sliding log, closed on failure",
-    # Guessing the password behind a session that is not one's own, from many places.
+    # Guessing the password of a stolen session, from many places.
     "password_check": "10/minute and 30/hour by user, sliding log, closed on failure",
     # One browser signs up a few people at most; a school joins from one address.
     "signup": "20/hour by ip+sessions_app.visitors.device, sliding log, closed on failure",
@@ -159,57 +157,54 @@ RATE_LIMITS = {
     "api_key": "500/second by api_key, token bucket, burst 1000",
     "api_anonymous": "20/second by ip, token bucket, burst 100",
     "search": "5/second by user, gcra, burst 30",
-    # Open pages. A whole school may share an address; what comes from this machine is a proxy.
+    # Open pages. A whole school may share an address; a connection from this machine is a proxy's.
     "live_stream": (
         "1000 at once for 10 minutes by ip, exempt network 127.0.0.0/8, exempt network ::1/128"
     ),
-    # Streams of the API with players of their own: nobody else shares what is read for them.
+    # Streams of the API for chosen players: each reads for itself.
     "live_players": "5 at once for 10 minutes by api_key",
-    # Whole tables as a file. Each keeps a thread busy until it is read.
+    # Whole tables as a file. Each keeps a thread busy until it is sent.
     "export": "20/minute and 2 at once for 10 minutes by user",
-    # Several seasons or boards as one: each choice is made anew.
+    # Several seasons or boards as one: each choice is computed.
     "together": "1/second by user, token bucket, burst 20",
     "console": "10/second by user, token bucket, burst 60",
-    # Opening streams: all pages of a school come back at once after a restart.
+    # Opening streams: all pages of a school reconnect at once after a restart.
     "live_open": "50/second by ip, token bucket, burst 1000",
-    # What machines ask about this one; those on it are never refused.
+    # Monitoring; requests from this machine are never refused.
     "monitoring": (
         "10/second by ip, token bucket, burst 60, "
         "exempt network 127.0.0.1/32, exempt network ::1/128"
     ),
-    # A page brings about ten files, once.
+    # A page loads about ten files, once.
     "static": "200/second by ip, token bucket, burst 2000",
-    # Every other address, whether there is something or not.
+    # Every other address, whether it exists or not.
     "page": "50/second by ip, token bucket, burst 300",
 }
-# The policy of an address, by the longest prefix, asked before it is looked up; None leaves it
-# alone. Views may have a further one of their own.
+# The policy of an address, by the longest prefix, charged before it is looked up; None for no
+# policy. Views may have a further one of their own.
 RATE_LIMIT_PREFIXES = {
     "/": "page",
     "/static/": "static",
     "/live/": "live_open",
     "/api/": "api_anonymous",
     "/api/v1/boards": None,  # by key or address, see leaderboard/api/limits.py
-    "/healthz": None,  # an answer costs less than a refusal
+    "/healthz": None,  # to answer costs less than to refuse
     "/readyz": "monitoring",
     "/metrics": "monitoring",
 }
-# Seconds between two looks for what staff changed, in every process.
-RATE_LIMIT_PULSE = 2.0
+# Seconds between two reads of what staff changed, in every process.
+RATE_LIMIT_SYNC_SECONDS = 2.0
 
 # Pages of other origins that may call the API from a browser, such as https://game.example.com;
 # * is every page.
 API_ORIGINS = environment.words("API_ORIGINS", [])
 
 LANGUAGE_CODE = "en"
-# Each by its own name: whoever looks for a language may not read the one that is shown.
+# Each by its own name: a reader may not understand the language that is shown.
 LANGUAGES = [("de", "Deutsch"), ("en", "English"), ("es", "Español"), ("fr", "Français")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
-LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 TIME_ZONE = environment.time_zone("TIME_ZONE", "UTC")
-USE_I18N = True
 USE_THOUSAND_SEPARATOR = True
-USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "static"
@@ -219,7 +214,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
-# What is compressed already, and source maps, which only a debugger asks for.
+# Files that are compressed already, and source maps, which only debuggers load.
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ("png", "woff", "woff2", "map")
 
 AUTHENTICATION_BACKENDS = ["leaderboard.access.accounts.AccountBackend"]
@@ -259,11 +254,6 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-SECURE_CONTENT_TYPE_NOSNIFF = True
-SECURE_REFERRER_POLICY = "same-origin"
-X_FRAME_OPTIONS = "DENY"
-SESSION_COOKIE_HTTPONLY = True
-SESSION_COOKIE_SAMESITE = "Lax"
 if PRODUCTION:
     SECURE_SSL_REDIRECT = environment.boolean("SECURE_SSL_REDIRECT", default=True)
     SECURE_HSTS_SECONDS = environment.whole_number("SECURE_HSTS_SECONDS", 365 * 24 * 3600)
@@ -271,7 +261,7 @@ if PRODUCTION:
     SECURE_HSTS_PRELOAD = True
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
-    # Machines ask for these over plain HTTP from inside.
+    # Monitoring requests these over plain HTTP from inside.
     SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
     if TRUSTED_PROXIES:
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -282,6 +272,6 @@ LOGGING = {
     "formatters": {"line": {"()": "config.logs.LineFormatter"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": environment.text("LOG_LEVEL", "INFO")},
-    # Django repeats every 4xx that the access log already has.
+    # Django logs every 4xx again that the access log already has.
     "loggers": {"django.request": {"level": "ERROR"}},
 }

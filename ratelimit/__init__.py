@@ -1,1 +1,1 @@
-"""Rate limits on Redis: policies in plain words, one round trip, six ways to count."""
+"""Rate limits on Redis: policies in plain words, one round trip, six algorithms."""

@@ -90,18 +90,18 @@ class PolicyOverrideAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             else:
                 messages.warning(request, _("This caller was not blocked."))
 
-    # This process takes a change over at once; the others follow within seconds.
+    # A change is in force in this process at once, in the others within seconds.
 
     def save_model(
         self, request: HttpRequest, obj: PolicyOverride, form: Any, change: bool
     ) -> None:
         super().save_model(request, obj, form, change)
-        sync.take_over_overrides()
+        sync.read_overrides()
 
     def delete_model(self, request: HttpRequest, obj: PolicyOverride) -> None:
         super().delete_model(request, obj)
-        sync.take_over_overrides()
+        sync.read_overrides()
 
     def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
         super().delete_queryset(request, queryset)
-        sync.take_over_overrides()
+        sync.read_overrides()

@@ -25,5 +25,5 @@ class Algorithm(StrEnum):
         return self in (Algorithm.TOKEN_BUCKET, Algorithm.GCRA)
 
 
-# What a limit per time can be told to use; "at once" is a limit of its own kind.
+# The algorithms that a policy can name; "at once" is a limit of its own kind.
 TIMED = tuple(algorithm for algorithm in Algorithm if algorithm is not Algorithm.AT_ONCE)

@@ -1,4 +1,4 @@
-"""The answer to a call that may not go on: a page that counts down, or problem+json."""
+"""The answer to a refused call: a page that counts down, or problem+json."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -25,14 +25,10 @@ def refusal(request: HttpRequest, decision: Decision) -> HttpResponse:
         return service_unavailable(request)
     values = headers.values([decision]) | {"Cache-Control": "no-store"}
     if wants_problem(request):
-        return problem_response(
-            STATUS, CODE, detail(decision), headers=values, **problem_extra(decision)
-        )
-    context = {"detail": detail(decision), "retry_after": int(values["Retry-After"])}
-    response = render(request, "errors/429.html", context, status=STATUS)
-    for name, value in values.items():
-        response[name] = value
-    return response
+        return problem_response(STATUS, CODE, detail(decision), values, **problem_extra(decision))
+    context = {"detail": detail(decision), "retry_after": _retry_after(decision)}
+    page = render_to_string("errors/429.html", context, request)
+    return HttpResponse(page, status=STATUS, headers=values)
 
 
 def problem(decision: Decision) -> dict[str, Any]:
@@ -44,13 +40,13 @@ def problem_extra(decision: Decision) -> dict[str, Any]:
     return {
         "type": headers.problem_type(decision),
         "violated-policies": headers.violated(decision),
-        "retry_after": int(headers.values([decision])["Retry-After"]),
+        "retry_after": _retry_after(decision),
     }
 
 
 def detail(decision: Decision) -> str:
     """A sentence for a person: how long to wait."""
-    seconds = int(headers.values([decision])["Retry-After"])
+    seconds = _retry_after(decision)
     if seconds < 120:
         wait = ngettext("%(number)d second", "%(number)d seconds", seconds) % {"number": seconds}
     else:
@@ -60,6 +56,10 @@ def detail(decision: Decision) -> str:
 
 
 def add_headers(response: HttpResponseBase, decisions: list[Decision]) -> None:
-    """Tell the caller how the limits of this request stand."""
+    """Show the caller the state of the limits of this request."""
     for name, value in headers.values(decisions).items():
         response[name] = value
+
+
+def _retry_after(decision: Decision) -> int:
+    return headers.retry_after(decision.retry_after)

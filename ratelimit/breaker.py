@@ -1,4 +1,4 @@
-"""A circuit breaker: when Redis does not answer, stop asking for a moment. Imports no Django."""
+"""A circuit breaker: when Redis does not answer, pause the calls. Imports no Django."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ PAUSE = 1.0  # seconds
 
 
 class Breaker:
-    """Opens after `failures` in a row; then lets one question through every `pause` seconds.
+    """Opens after `failures` in a row; then lets one call through every `pause` seconds.
 
-    While it is open nobody waits for a timeout, except the one whose question is the probe.
+    While it is open, only that call waits for a timeout.
     """
 
     def __init__(self, failures: int = FAILURES, pause: float = PAUSE) -> None:
@@ -27,8 +27,8 @@ class Breaker:
         return self._failures >= self._threshold
 
     def allows(self) -> bool:
-        """Whether to ask Redis now."""
-        if self._failures < self._threshold:
+        """Whether to call Redis now."""
+        if not self.is_open:
             return True
         with self._probing:
             now = monotonic()

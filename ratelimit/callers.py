@@ -1,7 +1,7 @@
-"""Whose request is it? Names a caller so that the same caller always has the same name.
+"""The caller of a request, by a name that is always the same for the same caller.
 
 A name that holds personal data (an address, a user name, a key) is hashed with the site's secret,
-so that Redis never knows who it was. `user:42` is no personal data outside the database.
+so that Redis does not know the person. `user:42` is no personal data outside the database.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Any
 from unicodedata import normalize
@@ -24,7 +24,6 @@ Caller = Callable[[HttpRequest], str]
 UNKNOWN = "unknown"
 _FIELDS = ("username", "email")  # of a posted form
 LONGEST_FIELD = 254
-_API_KEY_HEADERS = ("authorization", "x-api-key")
 
 
 # ---- the client's address ------------------------------------------------------------------------
@@ -40,8 +39,8 @@ def client_address(peer: str, forwarded_for: str, trusted_proxies: int | None = 
     """The address that the outermost trusted proxy saw; for code without a Django request.
 
     Each proxy writes the address it was called from at the right end of X-Forwarded-For. With n
-    trusted proxies the nth entry from the right is true, counting none for the connection itself;
-    everything further left is whatever the client made up. `Forwarded` is not read at all.
+    trusted proxies the nth entry from the right is true; the client can make up everything further
+    left. `Forwarded` is not read at all.
     """
     if trusted_proxies is None:
         trusted_proxies = settings.TRUSTED_PROXIES
@@ -76,7 +75,7 @@ def parse_address(text: str) -> IPAddress | None:
 
 
 def address_block(address: str) -> str:
-    """What one caller holds: an IPv4 address, or a whole IPv6 /64, which is one household."""
+    """One caller's addresses: an IPv4 address, or an IPv6 /64, which is one household."""
     parsed = parse_address(address)
     if isinstance(parsed, IPv6Address):
         return str(IPv6Network((int(parsed) >> 64 << 64, 64)))
@@ -93,7 +92,7 @@ def hashed(kind: str, value: str) -> str:
 
 
 def fingerprint(api_key: str) -> str:
-    """How an API key is named in exemptions; needs no secret, so that it can stand in settings."""
+    """The name of an API key in exemptions; needs no secret, so that settings can contain it."""
     return hashlib.sha256(api_key.encode()).hexdigest()[:20]
 
 
@@ -118,15 +117,9 @@ def field_name(name: str, value: str) -> str:
 
 def api_key_of(headers: Mapping[str, str]) -> str:
     """The API key a request carries, `Authorization: Bearer …` or `X-API-Key: …`; or empty."""
-    for header in _API_KEY_HEADERS:
-        value = headers.get(header, "")
-        if header == "authorization":
-            scheme, _, value = value.partition(" ")
-            if scheme.lower() != "bearer":
-                continue
-        if value.strip():
-            return value.strip()
-    return ""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    bearer = token.strip() if scheme.lower() == "bearer" else ""
+    return bearer or headers.get("x-api-key", "").strip()
 
 
 # ---- of a request --------------------------------------------------------------------------------
@@ -137,7 +130,7 @@ def _ip(request: HttpRequest) -> str:
 
 
 def _user(request: HttpRequest) -> str:
-    """The signed-in user; somebody unknown is known by the address."""
+    """The signed-in user, or the address."""
     user = getattr(request, "user", None)
     return user_name(user.pk) if user is not None and user.is_authenticated else _ip(request)
 
@@ -153,14 +146,7 @@ def _api_key(request: HttpRequest) -> str:
 
 
 def _field(name: str) -> Caller:
-    def field_of(request: HttpRequest) -> str:
-        return field_name(name, request.POST.get(name, ""))
-
-    return field_of
-
-
-def _everyone(request: HttpRequest) -> str:
-    return "everyone"
+    return lambda request: field_name(name, request.POST.get(name, ""))
 
 
 _CALLERS: dict[str, Caller] = {
@@ -168,7 +154,7 @@ _CALLERS: dict[str, Caller] = {
     "user": _user,
     "session": _session,
     "api_key": _api_key,
-    "everyone": _everyone,
+    "everyone": lambda request: "everyone",
 } | {name: _field(name) for name in _FIELDS}
 KNOWN = tuple(_CALLERS)
 
@@ -182,38 +168,33 @@ def find_caller(name: str) -> Caller:
 
 
 def of(request: HttpRequest, by: Iterable[str]) -> str:
-    """The caller of this request, in the words of a policy: `of(request, ["ip", "username"])`."""
+    """The caller of this request by the words of a policy: `of(request, ["ip", "username"])`."""
     return "+".join([find_caller(name)(request) for name in by])
 
 
 def spelled_out(by: Iterable[str], text: str) -> str:
-    """The same name from what staff know: `ip=203.0.113.7 username=ada`, or as lists show it.
+    """The same name from what staff type: `ip=203.0.113.7 username=ada`, or as lists show it.
 
-    Raises ValueError with what is missing.
+    Raises ValueError with the expected form.
     """
-    values = dict(word.partition("=")[::2] for word in text.split())
-    if "=" not in text:
-        if not text.strip():
-            raise ValueError(_spelling(by))
-        return text.strip()
+    name = text.strip()
+    if name and "=" not in name:
+        return name
+    values = dict(word.partition("=")[::2] for word in name.split())
     if set(values) != set(by):
         raise ValueError(_spelling(by))
-    return "+".join([_spelled(name, values[name]) for name in by])
+    return "+".join([_NAMES.get(word, str)(values[word]) for word in by])
 
 
 def _spelling(by: Iterable[str]) -> str:
     return "expected " + " ".join(f"{name}=…" for name in by) + ", or a name from the lists"
 
 
-def _spelled(name: str, value: str) -> str:
-    if name == "ip":
-        return ip_name(value)
-    if name == "user":
-        return user_name(value)
-    if name == "api_key":
-        return api_key_name(value)
-    if name in _FIELDS:
-        return field_name(name, value)
-    if name == "session":
-        return hashed(name, value)
-    return value
+# Names from the values that staff type, by the words of a policy.
+_NAMES: dict[str, Callable[[str], str]] = {
+    "ip": ip_name,
+    "user": user_name,
+    "api_key": api_key_name,
+    "session": partial(hashed, "session"),
+    **{name: partial(field_name, name) for name in _FIELDS},
+}

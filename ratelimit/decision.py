@@ -1,4 +1,4 @@
-"""What a limiter answers."""
+"""The answer of a limiter."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
 
 
 class Reason(StrEnum):
-    """What the decision rests on."""
+    """What the decision is based on."""
 
     LIMITS = "limits"
     BLOCK = "block"  # staff blocked this caller
-    OUTAGE = "outage"  # Redis is away, and the policy says open or closed
+    OUTAGE = "outage"  # Redis is away, and the policy is open or closed then
 
 
 class Standing(NamedTuple):
-    """How one limit of a policy stands. Times in seconds."""
+    """The state of one limit of a policy. Times in seconds."""
 
     limit: int
     remaining: int
@@ -47,7 +47,7 @@ class Decision(NamedTuple):
 
     @property
     def standings(self) -> tuple[Standing, ...]:
-        """How each limit stands; empty when the limits were not asked."""
+        """The state of each limit; empty when the limits were not checked."""
         if self.reason is not Reason.LIMITS:
             return ()
         return self.several or (

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
-from asgiref.sync import iscoroutinefunction
+from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.views import View
@@ -24,7 +24,7 @@ def limit(
     """Charge each request to the policy `name` before the view runs; refuse it with 429.
 
     With `methods`, only requests by these; with `when`, only those for which it is true. Works on
-    functions, coroutines, class-based views, and on the operations of an API, where it stands
+    functions, coroutines, class-based views, and on the operations of an API, where it belongs
     below the route.
     """
     wanted = frozenset(method.upper() for method in methods)
@@ -47,7 +47,7 @@ def limit(
                 try:
                     response = await view(request, *args, **kwargs)
                 except BaseException:
-                    await requests.aabandon(request)
+                    await sync_to_async(requests.abandon)(request)
                     raise
                 return _finished(request, response)
 
@@ -74,14 +74,14 @@ def limit(
 
 
 def _finished(request: HttpRequest, response: Any) -> Any:
-    # An API operation returns data; its response does not exist yet, the middleware meets it.
+    # An API operation returns data: its response does not exist yet, the middleware finishes it.
     if isinstance(response, HttpResponseBase):
         requests.finish(request, response)
     return response
 
 
 def _decorate_class(view: type[View], decorate: Callable[[Any], Any]) -> type[View]:
-    """Limit what `as_view()` returns, which is the same for sync and async classes."""
+    """Limit the function that `as_view()` returns, for sync and async classes alike."""
     undecorated = view.as_view.__func__  # type: ignore[attr-defined]
 
     def as_view(cls: type[View], /, **initkwargs: Any) -> Any:

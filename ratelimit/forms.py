@@ -1,4 +1,4 @@
-"""What staff fill in."""
+"""Forms for staff."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PolicyOverrideForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class CallerForm(forms.Form):
-    """One caller of one policy, and what to do about it."""
+    """One caller of one policy, and an action."""
 
     policy = forms.ChoiceField(label=_("Policy"), choices=_policy_choices)
     caller = forms.CharField(

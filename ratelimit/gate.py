@@ -1,8 +1,7 @@
-"""The limit of an address, asked before anything else looks at the request: an ASGI middleware."""
+"""The limit of an address, charged before Django sees the request: an ASGI middleware."""
 
 from __future__ import annotations
 
-import json
 from io import BytesIO
 from time import monotonic
 from typing import Any
@@ -11,20 +10,21 @@ from django.core.handlers.asgi import ASGIRequest
 
 from config.web.access_log import CLIENT
 from config.web.problems import CONTENT_TYPE, wants_problem
+from config.web.sending import send_json
 from ratelimit import answers, callers, headers, policies, requests
 from ratelimit.decision import Decision, Reason
-from ratelimit.middleware import ASKED, default_policy
+from ratelimit.middleware import GATE_DECISION, default_policy
 
-# Seconds. People who are refused get a page; a flood is not worth more of Django's time.
+# Seconds. People who are refused get a page; a flood gets no more of Django's time than this.
 PAGE_EVERY = 0.2
 
 
 class Gate:
     """Charges each request to the policy of its address, on the event loop and without a thread.
 
-    Unknown addresses, missing files and refused streams cost whoever asks for them as much as a
-    page does. `RateLimitMiddleware` does the same where no gate is in front (WSGI), and where a
-    policy needs what only Django knows, such as the user.
+    Unknown addresses, missing files and refused streams are charged like pages.
+    `RateLimitMiddleware` does the same where no gate is in front (WSGI), and where a policy needs
+    what only Django knows, such as the user.
     """
 
     def __init__(self, application: Any) -> None:
@@ -41,14 +41,15 @@ class Gate:
         if name is None or not requests.needs_only_headers(policies.get(name)):
             await self.application(scope, receive, send)
             return
-        decision = scope[ASKED] = await requests.acheck(request, name)
-        if decision is None or decision.allowed or self._is_shown(request, decision):
+        decision = scope[GATE_DECISION] = await requests.acheck(request, name)
+        if decision is None or decision.allowed or self._gets_page(request, decision):
             await self.application(scope, receive, send)
         else:
-            await _refuse(send, decision)
+            problem, values = answers.problem(decision), headers.values([decision])
+            await send_json(send, answers.STATUS, problem, values, content_type=CONTENT_TYPE)
 
-    def _is_shown(self, request: ASGIRequest, decision: Decision) -> bool:
-        """Whether Django refuses it, with a page: one that counts down, or the outage's."""
+    def _gets_page(self, request: ASGIRequest, decision: Decision) -> bool:
+        """Whether Django refuses it with a page: one that counts down, or the outage's."""
         if decision.reason is Reason.OUTAGE:
             return True
         now = monotonic()
@@ -56,16 +57,3 @@ class Gate:
             return False
         self._next_page = now + PAGE_EVERY
         return not wants_problem(request)
-
-
-async def _refuse(send: Any, decision: Decision) -> None:
-    body = json.dumps(answers.problem(decision)).encode()
-    values = headers.values([decision]) | {
-        "Content-Type": CONTENT_TYPE,
-        "Content-Length": str(len(body)),
-        "Cache-Control": "no-store",
-        "X-Content-Type-Options": "nosniff",
-    }
-    encoded = [(name.lower().encode(), value.encode("latin-1")) for name, value in values.items()]
-    await send({"type": "http.response.start", "status": answers.STATUS, "headers": encoded})
-    await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -1,10 +1,10 @@
-"""May this call go on? The policy by its name, with everything around it: overrides, blocks, the
-local shield, the circuit breaker, shadow mode and the metrics. Knows no request.
+"""Whether a call may go on: the policy by its name, with everything around it: overrides, blocks,
+the local shield, the circuit breaker, shadow mode and the metrics. Needs no request.
 
-    decision = guard.hit("search", whose.ip_name("203.0.113.7"))
-    decision = await guard.ahit("score_submit", whose.api_key_name(key), cost=len(rows))
+    decision = guard.hit("search", callers.ip_name("203.0.113.7"))
+    decision = await guard.ahit("score_submit", callers.api_key_name(key), cost=len(rows))
 
-    with guard.hold("export", whose.user_name(user.pk)) as decision:
+    with guard.hold("export", callers.user_name(user.pk)) as decision:
         if decision: ...
 """
 
@@ -13,8 +13,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from time import time
 from typing import Any
@@ -32,8 +32,7 @@ from ratelimit.shield import Shield
 logger = logging.getLogger("rostrum.ratelimit")
 
 CONNECTION = "limits"
-# What a caller is told to wait when Redis is away.
-RETRY_AFTER_FAILURE = 5.0
+RETRY_AFTER_FAILURE = 5.0  # seconds a caller should wait when Redis is away
 
 shield = Shield()
 breaker = Breaker()
@@ -45,7 +44,7 @@ def _policy(policy: str | Policy) -> Policy:
 
 @lru_cache(maxsize=8)
 def _limiter_on(client: Any) -> Limiter:
-    """One for each client: it keeps connections."""
+    """One for each client, because it keeps connections."""
     return Limiter(client, shield=shield)
 
 
@@ -57,7 +56,7 @@ _async_limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncLimiter] = We
 
 
 def async_limiter() -> AsyncLimiter:
-    """That of the running event loop; its calls travel together."""
+    """The limiter of the running event loop, which sends concurrent calls together."""
     client = get_async_redis(CONNECTION)
     loop = asyncio.get_running_loop()
     limiter = _async_limiters.get(loop)
@@ -69,10 +68,10 @@ def async_limiter() -> AsyncLimiter:
 def hit(policy: str | Policy, caller: str, cost: int = 1, *, lease: str = "") -> Decision:
     """Charge a call to a policy, by its name or as it is; see `Limiter.hit`.
 
-    Never raises for an outage: the policy says what happens then.
+    Never raises for an outage: the policy decides what happens then.
     """
     policy = _policy(policy)
-    decision = _without_asking(policy, caller, cost)
+    decision = _local_decision(policy, caller, cost)
     if decision is None:
         try:
             decision = limiter().hit(policy, caller, cost, lease=lease)
@@ -86,7 +85,7 @@ def hit(policy: str | Policy, caller: str, cost: int = 1, *, lease: str = "") ->
 async def ahit(policy: str | Policy, caller: str, cost: int = 1, *, lease: str = "") -> Decision:
     """The asynchronous twin of `hit`."""
     policy = _policy(policy)
-    decision = _without_asking(policy, caller, cost)
+    decision = _local_decision(policy, caller, cost)
     if decision is None:
         try:
             decision = await async_limiter().hit(policy, caller, cost, lease=lease)
@@ -98,7 +97,7 @@ async def ahit(policy: str | Policy, caller: str, cost: int = 1, *, lease: str =
 
 
 def known_refusal(policy: str | Policy, caller: str) -> Decision | None:
-    """The denial of a call before this one, if it still holds; charges nothing, asks nobody."""
+    """The denial of an earlier call, if it still holds; charges nothing, sends nothing."""
     policy = _policy(policy)
     denied = shield.refusal(policy.name, caller, 1)
     if denied is None:
@@ -119,16 +118,8 @@ async def arelease(policy: str | Policy, caller: str, lease: str) -> None:
         await async_limiter().release(_policy(policy), caller, lease)
 
 
-def renew(policy: str | Policy, caller: str, lease: str) -> bool:
-    """Make a lease last another window; False when it is no longer held."""
-    try:
-        return limiter().renew(_policy(policy), caller, lease)
-    except OUTAGE_ERRORS:
-        return _policy(policy).on_failure == "open"
-
-
 async def arenew(policy: str | Policy, caller: str, lease: str) -> bool:
-    """The asynchronous twin of `renew`."""
+    """Make a lease last another window; False when it is no longer held."""
     try:
         return await async_limiter().renew(_policy(policy), caller, lease)
     except OUTAGE_ERRORS:
@@ -139,8 +130,8 @@ async def arenew(policy: str | Policy, caller: str, lease: str) -> bool:
 def hold(policy: str | Policy, caller: str, cost: int = 1) -> Iterator[Decision]:
     """Around plain code: charges at the start, and gives a place "at once" back at the end.
 
-    The block runs in any case; ask the decision. What may last longer than a lease uses `hit`,
-    `renew` and `release`, with a lease of its own.
+    The block runs in any case; check the decision. What may last longer than a lease uses
+    `leases.akept`.
     """
     lease = secrets.token_hex(8)
     decision = hit(policy, caller, cost, lease=lease)
@@ -151,20 +142,8 @@ def hold(policy: str | Policy, caller: str, cost: int = 1) -> Iterator[Decision]
             release(policy, caller, lease)
 
 
-@asynccontextmanager
-async def ahold(policy: str | Policy, caller: str, cost: int = 1) -> AsyncIterator[Decision]:
-    """The asynchronous twin of `hold`."""
-    lease = secrets.token_hex(8)
-    decision = await ahit(policy, caller, cost, lease=lease)
-    try:
-        yield decision
-    finally:
-        if decision.allowed and decision.policy.has_leases:
-            await arelease(policy, caller, lease)
-
-
-def _without_asking(policy: Policy, caller: str, cost: int) -> Decision | None:
-    """What this process can tell on its own: a block, or that Redis is away."""
+def _local_decision(policy: Policy, caller: str, cost: int) -> Decision | None:
+    """The decision that needs no call of Redis: a block, or that Redis is away."""
     sync.start()
     blocked_until = sync.blocked_until(policy.name, caller)
     if blocked_until and (left := blocked_until - time()) > 0:
@@ -184,7 +163,7 @@ def _failed(policy: Policy, error: Exception) -> Decision:
 
 
 def _degraded(policy: Policy) -> Decision:
-    """Redis is away: the policy says what to do."""
+    """Redis is away: the policy decides."""
     allowed = policy.on_failure == "open"
     return _decided(policy, allowed, 0.0 if allowed else RETRY_AFTER_FAILURE, Reason.OUTAGE)
 

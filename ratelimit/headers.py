@@ -1,5 +1,5 @@
 """RateLimit, RateLimit-Policy and Retry-After as plain strings, by the IETF's draft
-(draft-ietf-httpapi-ratelimit-headers). Knows no request."""
+(draft-ietf-httpapi-ratelimit-headers). Needs no request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ABNORMAL_USAGE = "https://iana.org/assignments/http-problem-types#abnormal-usage
 
 @lru_cache(maxsize=256)
 def limit_names(policy: Policy) -> tuple[str, ...]:
-    """How each limit is called in the headers: `search`, or `search-second` and `search-day`."""
+    """The name of each limit in the headers: `search`, or `search-second` and `search-day`."""
     if len(policy.limits) == 1:
         return (policy.name,)
     labels = [limit.label for limit in policy.limits]
@@ -30,7 +30,7 @@ def limit_names(policy: Policy) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def policy_value(policy: Policy) -> str:
-    """What RateLimit-Policy says of one policy."""
+    """The part of RateLimit-Policy for one policy."""
     pairs = zip(limit_names(policy), policy.limits, strict=True)
     return ", ".join(f'"{name}";{_quota(limit)}' for name, limit in pairs)
 
@@ -38,7 +38,7 @@ def policy_value(policy: Policy) -> str:
 def _quota(limit: Limit) -> str:
     if limit.algorithm is Algorithm.AT_ONCE:
         return f'q={limit.count};qu="concurrent-requests"'
-    # With a burst of its own: as much as fits at once, and how long that takes to come back.
+    # With a burst: as much as fits at once, and how long that takes to come back.
     return f"q={limit.capacity};w={ceil(limit.capacity * limit.window / limit.count)}"
 
 
@@ -63,8 +63,12 @@ def values(decisions: Iterable[Decision]) -> dict[str, str]:
         headers["RateLimit"] = ", ".join(_standing_items(d) for d in shown)
     waits = [d.retry_after for d in decisions if not d.allowed]
     if waits:
-        headers["Retry-After"] = str(max(1, ceil(max(waits))))
+        headers["Retry-After"] = str(retry_after(max(waits)))
     return headers
+
+
+def retry_after(seconds: float) -> int:
+    return max(1, ceil(seconds))
 
 
 def violated(decision: Decision) -> list[str]:

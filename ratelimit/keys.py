@@ -1,4 +1,4 @@
-"""Every key of the rate limits. What stands in braces keeps one caller's limits in one slot."""
+"""Every key of the rate limits. The braces keep one caller's limits in one slot of a cluster."""
 
 from __future__ import annotations
 

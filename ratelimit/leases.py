@@ -1,4 +1,4 @@
-"""Leases that last: in each event loop one task renews all that its coroutines hold."""
+"""Leases of any length: in each event loop one task renews all that its coroutines hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the limits did, for Prometheus and, summed over all processes, for the staff's page."""
+"""Outcomes of limits, for Prometheus and, summed over all processes, for the operations page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from prometheus_client import Counter as PrometheusCounter
 
-# Between two flushes, a few seconds, this many callers are told apart.
+# Callers that are counted apart between two flushes, which are a few seconds apart.
 MAX_CALLERS = 2_000
 
 _calls = PrometheusCounter(
@@ -38,8 +38,8 @@ def _series(policy: str, outcome: Outcome) -> Any:
 
 @dataclass
 class Tally:
-    """What happened since the last flush. Bounded: callers beyond the first `MAX_CALLERS` in a
-    few seconds are counted in the outcomes only."""
+    """Counts since the last flush. Callers beyond the first `MAX_CALLERS` are counted in the
+    outcomes only."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     hits: Counter[str] = field(default_factory=Counter)
@@ -65,7 +65,7 @@ def count(policy: str, caller: str, outcome: Outcome) -> None:
 
 
 def take_tally() -> Tally:
-    """What was counted since the last time, to be written down once."""
+    """The counts since the last call of this, to be written once."""
     global _tally
     with _lock:
         taken, _tally = _tally, Tally()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
-from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -14,7 +13,7 @@ from ratelimit import answers, requests
 from ratelimit.decision import Decision
 
 # In an ASGI scope: what the gate decided; None for a caller who is exempt.
-ASKED = "ratelimit.asked"
+GATE_DECISION = "ratelimit.decision"
 
 
 def default_policy(path: str) -> str | None:
@@ -25,53 +24,27 @@ def default_policy(path: str) -> str | None:
 
 
 class RateLimitMiddleware:
-    """Stands below AuthenticationMiddleware and asks before the address is looked up, so that one
-    where nothing is counts too. A view's own `@limit` is asked in addition."""
+    """Belongs below AuthenticationMiddleware. Charges a request before its address is looked up, so
+    that unknown addresses count too. A view's own `@limit` comes in addition."""
 
-    sync_capable = True
-    async_capable = True
-
-    def __init__(
-        self, get_response: Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
-    ) -> None:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
-        self.is_async = iscoroutinefunction(get_response)
-        if self.is_async:
-            markcoroutinefunction(self)
 
-    def __call__(self, request: HttpRequest) -> Any:
-        if self.is_async:
-            return self._respond(request)
-        name = _policy_to_ask(request)
-        decision = requests.check(request, name) if name else _asked_before(request)
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        decision = _decide(request)
         if decision is not None and not decision.allowed:
             return answers.refusal(request, decision)
-        response: Any = self.get_response(request)
+        response = self.get_response(request)
         requests.finish(request, response)
         return response
 
-    async def _respond(self, request: HttpRequest) -> HttpResponseBase:
-        name = _policy_to_ask(request)
-        decision = await requests.acheck(request, name) if name else _asked_before(request)
-        if decision is not None and not decision.allowed:
-            return answers.refusal(request, decision)
-        response: Any = await self.get_response(request)  # type: ignore[misc]
-        requests.finish(request, response)
-        return response  # type: ignore[no-any-return]
 
-
-def _scope(request: HttpRequest) -> dict[str, Any]:
+def _decide(request: HttpRequest) -> Decision | None:
     scope: dict[str, Any] = getattr(request, "scope", {})
-    return scope
-
-
-def _policy_to_ask(request: HttpRequest) -> str | None:
-    return None if ASKED in _scope(request) else default_policy(request.path_info)
-
-
-def _asked_before(request: HttpRequest) -> Decision | None:
-    """What the gate in front decided: shown in the headers like any other."""
-    decision: Decision | None = _scope(request).get(ASKED)
-    if decision is not None:
+    if GATE_DECISION not in scope:
+        name = default_policy(request.path_info)
+        return requests.check(request, name) if name else None
+    decision: Decision | None = scope[GATE_DECISION]
+    if decision is not None:  # shown in the headers like any other
         requests.decisions(request).append(decision)
     return decision

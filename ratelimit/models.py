@@ -1,4 +1,4 @@
-"""What staff change at run time."""
+"""Overrides that staff make at run time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ratelimit.policy import PolicyError
 
 
 class PolicyOverride(models.Model):
-    """Replaces what the settings say about a policy, in every process within five seconds."""
+    """Overrides a policy of the settings, in every process within five seconds."""
 
     policy = models.CharField(_("policy"), max_length=64, unique=True)
     sentence = models.CharField(

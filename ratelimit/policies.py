@@ -25,10 +25,10 @@ _in_force: dict[str, Policy] = {}
 
 
 def configure() -> None:
-    """Read the settings; a bad policy stops the start with a line that points at it."""
+    """Read the settings; an invalid policy raises an error that names it."""
     global _configured, _in_force
-    said: Mapping[str, str] = settings.RATE_LIMITS
-    _configured = {name: _configured_policy(name, text) for name, text in said.items()}
+    sentences: Mapping[str, str] = settings.RATE_LIMITS
+    _configured = {name: _configured_policy(name, text) for name, text in sentences.items()}
     for prefix, name in settings.RATE_LIMIT_PREFIXES.items():
         if name is not None and name not in _configured:
             raise ConfigurationError(
@@ -51,7 +51,7 @@ def _configured_policy(name: str, text: Any) -> Policy:
 
 
 def check_names(policy: Policy) -> None:
-    """Raise PolicyError when a word or a dotted path of the policy leads nowhere."""
+    """Raise PolicyError when a word of the policy is unknown or a dotted path has no function."""
     for word in policy.by:
         try:
             callers.find_caller(word)
@@ -66,7 +66,7 @@ def check_names(policy: Policy) -> None:
 
 
 def override(sentences: Mapping[str, str]) -> None:
-    """Put overrides in force. One that no longer fits its policy is left aside, and logged."""
+    """Put overrides in force. One that no longer fits its policy is ignored and logged."""
     global _in_force
     changed = {}
     for name, text in sentences.items():
@@ -74,12 +74,12 @@ def override(sentences: Mapping[str, str]) -> None:
             changed[name] = overridden(name, text)
         except (PolicyError, UnknownPolicyError) as error:
             # It was checked when it was saved; a new release may know other policies.
-            logger.warning("override left aside", extra={"policy": name, "reason": str(error)})
+            logger.warning("Override ignored", extra={"policy": name, "reason": str(error)})
     _in_force = _configured | changed
 
 
 def overridden(name: str, text: str) -> Policy:
-    """The configured policy with what an override says. Raises PolicyError."""
+    """The configured policy with an override. Raises PolicyError."""
     policy = sentence.parse(name, text, base=configured(name))
     check_names(policy)
     return policy

@@ -1,4 +1,4 @@
-"""A policy: limits, whose calls they count, and what happens at the edges. Imports no Django.
+"""A policy: limits, the callers they count, and what happens at the edges. Imports no Django.
 
 `sentence.py` reads them as people write them; `str(policy)` writes them back.
 """
@@ -29,7 +29,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 class PolicyError(ValueError):
-    """A policy cannot be understood; `part` is the words at fault."""
+    """A policy is not valid; `part` is the wrong words."""
 
     def __init__(self, part: str, expected: str) -> None:
         self.part = part
@@ -39,7 +39,7 @@ class PolicyError(ValueError):
 
 @dataclass(frozen=True)
 class Limit:
-    """So many per window (in seconds), or so many at once with leases of that length."""
+    """A count per window (in seconds), or a count at once with leases of that length."""
 
     count: int
     window: int
@@ -120,7 +120,7 @@ class Policy:
     def __hash__(self) -> int:
         return self._hash
 
-    # What every call needs is worked out once; cached_property writes past `frozen`.
+    # Every call needs these, so they are computed once; cached_property works despite `frozen`.
 
     @cached_property
     def _hash(self) -> int:

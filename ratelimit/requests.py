@@ -1,4 +1,4 @@
-"""The limits of a request: who calls, what it costs, who is exempt, what was decided."""
+"""The limits of a request: its caller, its cost, exemptions and decisions."""
 
 from __future__ import annotations
 
@@ -20,67 +20,61 @@ from ratelimit.metrics import Outcome
 from ratelimit.policy import Policy
 
 _ATTRIBUTE = "_rate_limits"
-# These look at headers only; everything else may ask the database and needs a thread for it.
+# These need headers only; everything else may query the database, which takes a thread.
 _QUICK = frozenset({"ip", "api_key", "everyone"})
 
 
 @dataclass
 class _Record:
-    """What the limits did for one request."""
+    """The decisions and leases of one request."""
 
     decisions: list[Decision] = field(default_factory=list)
     leases: list[tuple[str, str, str]] = field(default_factory=list)  # policy, caller, lease
 
 
 @dataclass(frozen=True)
-class _Question:
+class _Charge:
+    """What a request is about to be charged."""
+
     caller: str
     cost: int
-    exempt: bool
+    lease: str
 
 
 def check(request: HttpRequest, name: str) -> Decision | None:
     """Charge the request to a policy; None when its caller is exempt."""
-    policy = policies.get(name)
-    question = _question(request, policy)
-    if question.exempt:
-        metrics.count(policy.name, question.caller, Outcome.EXEMPT)
+    charge = _charge(request, policies.get(name))
+    if charge is None:
         return None
-    lease = secrets.token_hex(8) if policy.has_leases else ""
-    decision = guard.hit(name, question.caller, question.cost, lease=lease)
-    return _noted(request, question, decision, lease)
+    decision = guard.hit(name, charge.caller, charge.cost, lease=charge.lease)
+    return _recorded(request, charge, decision)
 
 
 async def acheck(request: HttpRequest, name: str) -> Decision | None:
     """The asynchronous twin of `check`."""
-    policy = policies.get(name)
-    question = await _aquestion(request, policy)
-    if question.exempt:
-        metrics.count(policy.name, question.caller, Outcome.EXEMPT)
+    charge = await _acharge(request, policies.get(name))
+    if charge is None:
         return None
-    lease = secrets.token_hex(8) if policy.has_leases else ""
-    decision = await guard.ahit(name, question.caller, question.cost, lease=lease)
-    return _noted(request, question, decision, lease)
+    decision = await guard.ahit(name, charge.caller, charge.cost, lease=charge.lease)
+    return _recorded(request, charge, decision)
 
 
 @asynccontextmanager
 async def akept(request: HttpRequest, name: str) -> AsyncIterator[bool]:
     """Hold a place "at once" for as long as the block lasts; false when there is none.
 
-    For what outlives a view, such as a stream; headers and the refusal are the caller's.
+    For what outlives a view, such as a stream; the caller of this adds headers and refuses.
     """
-    policy = policies.get(name)
-    question = await _aquestion(request, policy)
-    if question.exempt:
-        metrics.count(policy.name, question.caller, Outcome.EXEMPT)
+    charge = await _acharge(request, policies.get(name))
+    if charge is None:
         yield True
         return
-    async with leases.akept(name, question.caller) as decision:
+    async with leases.akept(name, charge.caller) as decision:
         yield decision.allowed
 
 
 def decisions(request: HttpRequest) -> list[Decision]:
-    """Those made so far for this request, in order."""
+    """The decisions made so far for this request, in order."""
     return _record(request).decisions
 
 
@@ -101,30 +95,33 @@ def abandon(request: HttpRequest) -> None:
         guard.release(*record.leases.pop())
 
 
-async def aabandon(request: HttpRequest) -> None:
-    """The asynchronous twin of `abandon`."""
-    record = _record(request)
-    while record.leases:
-        await guard.arelease(*record.leases.pop())
-
-
 def _record(request: HttpRequest) -> _Record:
     record: _Record = request.__dict__.setdefault(_ATTRIBUTE, _Record())
     return record
 
 
-def _question(request: HttpRequest, policy: Policy) -> _Question:
+def _charge(request: HttpRequest, policy: Policy) -> _Charge | None:
+    """None when the caller is exempt."""
+    caller = callers.of(request, policy.by)
+    if policy.exempt and _is_exempt(request, policy):
+        metrics.count(policy.name, caller, Outcome.EXEMPT)
+        return None
     if isinstance(policy.cost, int):
         cost = policy.cost
     else:
         cost = max(1, import_string(policy.cost)(request))
-    exempt = bool(policy.exempt) and _is_exempt(request, policy)
-    return _Question(callers.of(request, policy.by), cost, exempt)
+    return _Charge(caller, cost, secrets.token_hex(8) if policy.has_leases else "")
+
+
+async def _acharge(request: HttpRequest, policy: Policy) -> _Charge | None:
+    if _is_quick(policy):
+        return _charge(request, policy)
+    return await ask_sql(_charge, request, policy)
 
 
 def needs_only_headers(policy: Policy) -> bool:
-    """Whether a request that Django has not seen yet is enough: no user, no session, no lease that
-    its response would have to give back."""
+    """Whether the policy can be charged before Django sees the request: no user, no session, no
+    lease that the response would have to give back."""
     return _is_quick(policy) and not policy.has_leases
 
 
@@ -134,14 +131,8 @@ def _is_quick(policy: Policy) -> bool:
     )
 
 
-async def _aquestion(request: HttpRequest, policy: Policy) -> _Question:
-    if _is_quick(policy):
-        return _question(request, policy)
-    return await ask_sql(_question, request, policy)
-
-
 def is_exempt_address(policy: Policy, address: str) -> bool:
-    """Whether the policy leaves out the network of this address."""
+    """Whether the policy exempts the network of this address."""
     return address != callers.UNKNOWN and any(
         ip_address(address) in network for network in policy.exempt.networks
     )
@@ -162,9 +153,9 @@ def _is_exempt(request: HttpRequest, policy: Policy) -> bool:
     return False
 
 
-def _noted(request: HttpRequest, question: _Question, decision: Decision, lease: str) -> Decision:
+def _recorded(request: HttpRequest, charge: _Charge, decision: Decision) -> Decision:
     record = _record(request)
     record.decisions.append(decision)
-    if lease and decision.allowed:
-        record.leases.append((decision.policy.name, question.caller, lease))
+    if charge.lease and decision.allowed:
+        record.leases.append((decision.policy.name, charge.caller, charge.lease))
     return decision

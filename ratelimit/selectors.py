@@ -1,10 +1,10 @@
-"""How the limits stand, for staff. Bounded: one round trip, at most `SHOWN` callers a list."""
+"""The state of the limits, for staff. Bounded: one round trip, at most `SHOWN` callers a list."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from time import time
 from typing import Any
 
@@ -20,7 +20,7 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class PolicyRow:
-    """One policy and what became of its calls today (UTC)."""
+    """One policy and the outcomes of its calls today (UTC)."""
 
     policy: Policy
     overridden: bool
@@ -45,7 +45,7 @@ class PolicyRow:
 
 @dataclass(frozen=True)
 class CallerRow:
-    """A caller as Redis knows it, with a count of this hour and the one before."""
+    """A caller's name in Redis, with a count of this hour and the one before."""
 
     policy: str
     caller: str
@@ -69,7 +69,7 @@ class Summary:
 
 def summary() -> Summary:
     """Every policy with today's counts, the busiest, the most denied and the blocked callers."""
-    sync.write_tally()  # what this process counted belongs to it too
+    sync.write_tally()  # includes what this process has counted since
     now = datetime.now(UTC)
     hour = int(now.timestamp()) // 3600
     with get_redis().pipeline(transaction=False) as pipe:
@@ -82,7 +82,7 @@ def summary() -> Summary:
         )
         outcomes, busy, busy_before, denied, denied_before, blocks = pipe.execute()
     return Summary(
-        policies=_policy_rows(outcomes),
+        policies=policy_rows(outcomes),
         busiest=_callers(busy, busy_before),
         most_denied=_callers(denied, denied_before),
         blocked=[
@@ -92,13 +92,8 @@ def summary() -> Summary:
     )
 
 
-def policy_rows() -> list[PolicyRow]:
-    """Every policy, as it is in force, without asking Redis."""
-    return _policy_rows({})
-
-
 def peek(policy: str, caller: str) -> Decision:
-    """How a caller stands with the limits of a policy; charges nothing."""
+    """What remains to a caller of each limit of a policy; charges nothing."""
     return Limiter(get_redis()).peek(policies.get(policy), caller)
 
 
@@ -109,25 +104,10 @@ def blocked_until(policy: str, caller: str) -> datetime | None:
     return datetime.fromtimestamp(score, UTC)
 
 
-def outcomes_by_day(days: int = 7) -> dict[str, Counter[str]]:
-    """For a plot: what became of all calls together, oldest day first."""
-    today = datetime.now(UTC).date()
-    dates = [f"{today - timedelta(days=ago):%Y-%m-%d}" for ago in reversed(range(days))]
-    with get_redis().pipeline(transaction=False) as pipe:
-        for date in dates:
-            pipe.hgetall(keys.outcomes(date))
-        found = pipe.execute()
-    result = {}
-    for date, outcomes in zip(dates, found, strict=True):
-        result[date] = Counter[str]()
-        for name, number in outcomes.items():
-            result[date][_split(name)[1]] += int(number)
-    return result
-
-
-def _policy_rows(outcomes: dict[bytes, bytes]) -> list[PolicyRow]:
+def policy_rows(outcomes: dict[bytes, bytes] | None = None) -> list[PolicyRow]:
+    """Every policy in force, with the counts that Redis has for the day."""
     counts: dict[str, dict[str, int]] = {}
-    for name, number in outcomes.items():
+    for name, number in (outcomes or {}).items():
         policy, outcome = _split(name)
         counts.setdefault(policy, {})[outcome] = int(number)
     return [

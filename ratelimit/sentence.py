@@ -1,4 +1,4 @@
-"""Policies as people say them. Imports no Django.
+"""Policies as people write them. Imports no Django.
 
 5/minute by ip+username, sliding log
 10/second and 1000/day by api_key, gcra, burst 20, closed on failure
@@ -31,9 +31,9 @@ _AT_ONCE = re.compile(
 
 
 def parse(name: str, sentence: str, base: Policy | None = None) -> Policy:
-    """The policy that the sentence says; what it leaves out is taken from `base`.
+    """The policy that the sentence describes; what it leaves out is taken from `base`.
 
-    Raises PolicyError, whose message holds the words at fault.
+    Raises PolicyError with a message that quotes the wrong words.
     """
     first, *clauses = [" ".join(clause.split()) for clause in sentence.split(",")]
     limits_text, by_word, by_text = f" {first} ".partition(" by ")
@@ -41,8 +41,8 @@ def parse(name: str, sentence: str, base: Policy | None = None) -> Policy:
         # An override may begin with what it changes: "shadow", "closed on failure".
         limits_text, clauses = "", [first, *clauses]
     policy = base or Policy(name, limits=(Limit(1, 1),))
-    said_limits = list(_limits(limits_text.strip()))
-    if not said_limits and base is None:
+    written = list(_limits(limits_text.strip()))
+    if not written and base is None:
         raise PolicyError(sentence, "a limit such as 5/minute")
     if by_word:
         policy = replace(policy, by=tuple(_callers(by_text.strip())))
@@ -72,9 +72,9 @@ def parse(name: str, sentence: str, base: Policy | None = None) -> Policy:
             )
     if exempt:
         policy = replace(policy, exempt=_exemptions(exempt))
-    if said_limits:
+    if written:
         default = algorithm or _default_algorithm(base)
-        limits = tuple(_made(said, default, burst) for said in said_limits)
+        limits = tuple(_limit(limit, default, burst) for limit in written)
         policy = replace(policy, limits=limits)
     elif algorithm or burst:
         raise PolicyError(sentence, "limits beside an algorithm or a burst")
@@ -82,25 +82,25 @@ def parse(name: str, sentence: str, base: Policy | None = None) -> Policy:
 
 
 @dataclass(frozen=True)
-class _Said:
+class _Written:
     count: int
     window: int
     algorithm: Algorithm | None
     burst: int
 
 
-def _limits(text: str) -> Iterator[_Said]:
+def _limits(text: str) -> Iterator[_Written]:
     for part in text.split(" and ") if text else ():
         if found := _AT_ONCE.fullmatch(part):
-            window = _window(part, found) if found["unit"] else LEASE_SECONDS
-            yield _Said(_number(found["count"]), window, Algorithm.AT_ONCE, 0)
+            window = _window(found) if found["unit"] else LEASE_SECONDS
+            yield _Written(_number(found["count"]), window, Algorithm.AT_ONCE, 0)
         elif found := _RATE.fullmatch(part):
             words = found["algorithm"]
             if words and words not in _ALGORITHM_WORDS:
                 raise PolicyError(words, _ALGORITHMS_EXPECTED)
-            yield _Said(
+            yield _Written(
                 _number(found["count"]),
-                _window(part, found),
+                _window(found),
                 _ALGORITHM_WORDS[words] if words else None,
                 _number(found["burst"] or "0"),
             )
@@ -108,17 +108,17 @@ def _limits(text: str) -> Iterator[_Said]:
             raise PolicyError(part, "a limit such as 5/minute, 100/10 minutes or 20 at once")
 
 
-def _window(part: str, found: re.Match[str]) -> int:
+def _window(found: re.Match[str]) -> int:
     if found["unit"] not in UNITS:
         raise PolicyError(found["unit"], ", ".join(UNITS))
     return int(found["number"] or 1) * UNITS[found["unit"]]
 
 
-def _made(said: _Said, default: Algorithm, burst: int) -> Limit:
-    algorithm = said.algorithm or default
-    # A burst said for the whole policy is for those of its limits that know bursts.
-    general = burst if algorithm.takes_burst or said.algorithm is None else 0
-    return Limit(said.count, said.window, algorithm, said.burst or general)
+def _limit(written: _Written, default: Algorithm, burst: int) -> Limit:
+    algorithm = written.algorithm or default
+    # A burst of the whole policy is for those of its limits that take one.
+    general = burst if algorithm.takes_burst or written.algorithm is None else 0
+    return Limit(written.count, written.window, algorithm, written.burst or general)
 
 
 def _default_algorithm(base: Policy | None) -> Algorithm:
@@ -142,9 +142,9 @@ def _number(text: str) -> int:
         raise PolicyError(text, "a whole number") from None
 
 
-def _exemptions(said: list[tuple[str, str]]) -> Exemptions:
+def _exemptions(clauses: list[tuple[str, str]]) -> Exemptions:
     found: dict[str, list[Any]] = {"group": [], "network": [], "key": []}
-    for kind, value in said:
+    for kind, value in clauses:
         if kind not in found or not value:
             raise PolicyError(f"exempt {kind} {value}".strip(), "exempt group, network or key")
         try:

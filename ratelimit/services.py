@@ -1,4 +1,4 @@
-"""What staff do to one caller."""
+"""Actions of staff on one caller."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _CHANGES_TTL = 86400
 
 
 def reset_caller(*, policy: str, caller: str, actor: str) -> None:
-    """Forget what was counted; other processes' shields follow with their next pulse."""
+    """Reset the counters; the shields of other processes follow with their next sync."""
     Limiter(get_redis()).reset(policies.get(policy), caller)
     guard.shield.forget(policy, caller)
     _announce("reset", policy, caller, actor)
 
 
 def block_caller(*, policy: str, caller: str, seconds: int, actor: str) -> float:
-    """Refuse every call until then, in every process within seconds; returns when it ends."""
+    """Refuse every call for a time, in every process within seconds; returns when it ends."""
     policies.get(policy)  # raises for an unknown name
     if not 1 <= seconds <= LONGEST_BLOCK:
         raise ValueError("A block lasts from one second to a year.")
@@ -47,5 +47,5 @@ def unblock_caller(*, policy: str, caller: str, actor: str) -> bool:
 
 def _announce(verb: str, policy: str, caller: str, actor: str) -> None:
     get_redis().set(keys.changes(), secrets.token_hex(8), ex=_CHANGES_TTL)
-    sync.take_over_blocks()
+    sync.read_blocks()
     logger.info(verb, extra={"policy": policy, "caller": caller, "actor": actor})

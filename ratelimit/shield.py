@@ -1,4 +1,4 @@
-"""The local shield: who is denied until t is refused in this process until t. Imports no Django."""
+"""The local shield: refuses denied callers until their denials end. Imports no Django."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _Denial = tuple[float, int, float, int, int, Decision]
 
 
 class Shield:
-    """Remembers denials, at most `max_entries`, and forgets the oldest first.
+    """Keeps denials, at most `max_entries`, and drops the oldest first.
 
-    It never refuses longer than Redis would: the time counts from before the question was sent,
-    a cheaper call than the denied one is let through to ask, and a denial that can end early (a
-    lease given back) is not remembered. Whoever resets or changes something calls `clear()`.
+    It never refuses longer than Redis would: the time counts from before the call was sent, a
+    cheaper call than the denied one is sent to Redis, and a denial that can end early (a lease
+    given back) is not kept. Code that resets or changes limits calls `clear()`.
     """
 
     def __init__(self, max_entries: int = MAX_ENTRIES) -> None:
@@ -46,14 +46,14 @@ class Shield:
             return None
         if decision.several:
             return _aged(decision, now - (reset - decision.reset_after))
-        # As the class would make it, without the detour over its keyword arguments.
+        # As the class would make it, without the cost of its keyword arguments.
         return new(
             Decision,
             (False, limit, remaining, reset - now, until - now, decision.policy, (), _LIMITS),
         )
 
     def remember(self, caller: str, cost: int, asked: float, decision: Decision) -> None:
-        """Keep a denial; `asked` is the monotonic time before Redis was asked."""
+        """Keep a denial; `asked` is the monotonic time before the call was sent."""
         policy = decision.policy
         waits = [
             standing.retry_after

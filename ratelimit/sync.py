@@ -1,8 +1,7 @@
-"""Every two seconds, in each process: take over what staff changed, write down what was counted.
+"""Every two seconds, in each process: read what staff changed, and write what was counted.
 
-So that no call to a limit pays for it. The thread starts with the first call; a command that meets
-no limit has none. Overrides come from SQL, blocks and resets from Redis; what cannot be reached
-is tried again the next time.
+A thread does it, so that no call to a limit pays for it. It starts with the first call. Overrides
+come from SQL, blocks and resets from Redis; what cannot be reached is tried again the next time.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ _stopping = threading.Event()
 
 
 def start() -> None:
-    """Have the thread running in this process; costs nothing when it is."""
+    """Start the thread in this process; costs nothing when it runs."""
     global _running
     if _running:
         return
     with _starting:
-        if not _running and settings.RATE_LIMIT_PULSE > 0:
-            threading.Thread(target=_beat, name="ratelimit pulse", daemon=True).start()
+        if not _running and settings.RATE_LIMIT_SYNC_SECONDS > 0:
+            threading.Thread(target=_run, name="ratelimit sync", daemon=True).start()
         _running = True
 
 
@@ -57,24 +56,24 @@ def _forked() -> None:
 os.register_at_fork(after_in_child=_forked)
 
 
-def _beat() -> None:
+def _run() -> None:
     while True:
         try:
             once()
-        except Exception:  # this thread must outlive every surprise; the next beat may do better
-            logger.exception("the pulse of the rate limits failed")
+        except Exception:  # the thread goes on: the next sync may succeed
+            logger.exception("The sync of the rate limits failed")
         finally:
             connection.close()
-        if _stopping.wait(settings.RATE_LIMIT_PULSE):
+        if _stopping.wait(settings.RATE_LIMIT_SYNC_SECONDS):
             return
 
 
 def once() -> None:
-    """One beat."""
+    """One sync."""
     with suppress(*OUTAGE_ERRORS):
-        take_over_blocks()
+        read_blocks()
     with suppress(DatabaseError):
-        take_over_overrides()
+        read_overrides()
     with suppress(*OUTAGE_ERRORS):
         write_tally()
     with suppress(*OUTAGE_ERRORS):
@@ -89,8 +88,8 @@ def blocked_until(policy: str, caller: str) -> float | None:
     return _blocks.get(f"{policy}:{caller}") if _blocks else None
 
 
-def take_over_blocks() -> None:
-    """Know the blocks; when anything was changed by staff, ask Redis anew about everybody."""
+def read_blocks() -> None:
+    """Read the blocks; when staff changed anything, drop the denials that this process keeps."""
     global _blocks, _changes
     from ratelimit.guard import shield
 
@@ -112,8 +111,8 @@ def take_over_blocks() -> None:
         _changes = changes
 
 
-def take_over_overrides() -> None:
-    """Put the overrides in force that the database has now."""
+def read_overrides() -> None:
+    """Put the overrides of the database in force."""
     global _overrides
     from ratelimit.guard import shield
     from ratelimit.models import PolicyOverride
@@ -152,9 +151,3 @@ def _add_callers(pipe: Any, key: str, counter: Any) -> None:
         pipe.zincrby(key, number, name)
     pipe.zremrangebyrank(key, 0, -KEPT_CALLERS - 1)
     pipe.expire(key, CALLERS_TTL)
-
-
-def forget() -> None:
-    """Know of no block, change or override; for tests."""
-    global _blocks, _changes, _overrides
-    _blocks, _changes, _overrides = {}, None, {}

@@ -23,8 +23,8 @@ WHITENOISE_AUTOREFRESH = True
 STATIC_ROOT = VAR_DIR / "no-static-in-tests"
 # Tests call `visits.flush()`, so that nothing of one test arrives in the next.
 VISITS_IN_BACKGROUND = False
-# Tests beat the pulse themselves: no thread of ours touches their database.
-RATE_LIMIT_PULSE = 0.0
+# Tests sync by themselves: no thread of ours touches their database.
+RATE_LIMIT_SYNC_SECONDS = 0.0
 WORK_IN_BACKGROUND = False
 # A pause of a busy machine must not look like an outage to the limits.
 PRODUCT_ANSWER_TIMEOUT = dict(connections.ANSWER_TIMEOUT)

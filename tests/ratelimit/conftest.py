@@ -12,7 +12,7 @@ def _fresh_process():
         guard.shield.clear()
         guard.breaker.succeeded()
         metrics.take_tally()
-        sync.forget()
+        sync._blocks, sync._changes, sync._overrides = {}, None, {}
 
     forget()
     yield

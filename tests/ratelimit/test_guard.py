@@ -140,15 +140,6 @@ def test_a_place_is_held_for_the_length_of_a_block():
         assert third
 
 
-async def test_the_async_twin_holds_a_place_too():
-    async with guard.ahold("alone", "ada") as first:
-        assert first
-        async with guard.ahold("alone", "ada") as second:
-            assert not second
-    async with guard.ahold("alone", "ada") as third:
-        assert third
-
-
 async def test_a_lease_can_be_kept_and_given_back():
     assert await guard.ahit("alone", "ada", lease="one")
     assert await guard.arenew("alone", "ada", "one")

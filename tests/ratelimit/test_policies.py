@@ -49,7 +49,7 @@ def test_a_prefix_without_a_policy_stops_the_start(settings):
 
 
 @pytest.mark.django_db
-def test_an_override_is_in_force_after_a_pulse_and_gone_with_its_row():
+def test_an_override_is_in_force_after_a_sync_and_gone_with_its_row():
     override = PolicyOverride.objects.create(policy="signup", sentence="2/day, shadow")
     sync.once()
     changed = policies.get("signup")
@@ -74,10 +74,10 @@ def test_an_override_that_no_longer_fits_is_left_aside(caplog):
 
 @pytest.mark.django_db(transaction=True)
 def test_every_process_takes_an_override_over_by_itself(settings, monkeypatch):
-    """The pulse's own thread, with its own database connection."""
-    settings.RATE_LIMIT_PULSE = 0.05
+    """The thread, with its own database connection."""
+    settings.RATE_LIMIT_SYNC_SECONDS = 0.05
     monkeypatch.setattr(sync, "_stopping", threading.Event())
-    thread = threading.Thread(target=sync._beat)
+    thread = threading.Thread(target=sync._run)
     thread.start()
     try:
         PolicyOverride.objects.create(policy="signup", sentence="2/day")
@@ -90,4 +90,4 @@ def test_every_process_takes_an_override_over_by_itself(settings, monkeypatch):
 
 
 def test_overrides_are_in_force_within_five_seconds():
-    assert config.settings.RATE_LIMIT_PULSE < 5
+    assert config.settings.RATE_LIMIT_SYNC_SECONDS < 5

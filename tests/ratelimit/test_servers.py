@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from config.redis.connections import cache_settings, close_async_redis, get_redis
-from ratelimit import guard, policies, selectors, services
+from ratelimit import guard, leases, policies, selectors, services
 from ratelimit.algorithms import TIMED
 from ratelimit.limiter import Limiter
 from ratelimit.sentence import parse
@@ -46,7 +46,7 @@ async def test_the_asynchronous_side():
     try:
         allowed = [(await guard.ahit("four", "grace")).allowed for _ in range(4)]
         assert allowed == [True] * 3 + [False]
-        async with guard.ahold("four", "alan") as decision:
+        async with leases.akept("four", "alan") as decision:
             assert decision
     finally:
         await close_async_redis()
