@@ -38,7 +38,7 @@ class FlagAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 admin.site.unregister(get_user_model())
 admin.site.unregister(Group)
 
-# Whoever could set one of these could give themselves every right.
+# Staff who can set one of these could give themselves every right.
 RIGHTS = frozenset({"is_staff", "is_superuser", "groups", "user_permissions"})
 
 
@@ -62,9 +62,9 @@ class GroupAdmin(DjangoGroupAdmin):
 
 @admin.register(User)
 class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]
-    """Django's, with the user's devices; each sign-out stands in the user's history, and whoever
-    keeps an audit log hears of it by `devices_signed_out`. Only superusers see and set rights, and
-    others change only accounts that may do no more than they themselves."""
+    """Django's, with the user's devices; each sign-out is in the user's history, and is sent as the
+    signal `devices_signed_out`. Only superusers see and set rights, and others change only accounts
+    that have no more rights than they themselves."""
 
     form = StaffUserForm
     add_form = StaffNewUserForm
@@ -77,7 +77,7 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]
         return super().has_delete_permission(request, obj) and _outranks(request.user, obj)
 
     def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """The form has the fields that are shown, so that a forged one sets no others."""
+        """The form has only the fields that are shown, so that a forged one sets no others."""
         return [
             (name, {**options, "fields": self._shown(request, options["fields"])})
             for name, options in super().get_fieldsets(request, obj)
@@ -132,8 +132,8 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]
 
 
 def _outranks(actor: Any, user: User | None) -> bool:
-    """Whether the account may do nothing that the actor may not: with a new password the actor
-    could sign in to it. A closed account counts with the rights that it would have open."""
+    """Whether the account has no right that the actor has not: with a new password the actor could
+    sign in to it. A closed account counts with the rights that it would have when open."""
     if user is None or actor.is_superuser:
         return True
     held = Permission.objects.filter(Q(user=user) | Q(group__user=user)).distinct()

@@ -10,13 +10,13 @@
 | `user`     | id of the signed-in user                                                 |
 | `indexed`  | the expiry under which the user's index knows the session                |
 
-The hash lives under the SHA-256 of the session id: who reads Redis cannot take over a session.
+The hash is stored under the SHA-256 of the session id: who reads Redis cannot take over a session.
 A session and its user's index live in different slots of a cluster, so no function can write both.
 The index is written first and the session deleted first: what a crash can leave between the two
 is an entry without a session, which the next look at the index drops, never a session that its
 owner cannot see. At a sign-in or a rotation the entry is written twice: before the session with a
-score one second too low, and afterwards with the right one. Whoever found the first entry without
-its session drops it only while it has that score.
+score one second too low, and afterwards with the right one. A reader that finds the first entry
+without its session drops it only while it has that score.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ logger = logging.getLogger("django.security.SuspiciousSession")
 
 
 def digest_of(session_key: str) -> str:
-    """What Redis knows a session by."""
+    """The name of a session in Redis."""
     return hashlib.sha256(session_key.encode()).hexdigest()
 
 
 def end_session(digest: str, user_id: str = "") -> Steps[bool]:
-    """Delete a session, tell its open streams, and take it out of its user's index."""
+    """Delete a session, publish that it ended, and remove it from its user's index."""
     owner = yield Call(DELETE, [keys.session(digest)], [digest, keys.sessions_ended(), user_id])
     if owner:
         yield Command("ZREM", keys.user_sessions(owner.decode()), digest)
@@ -97,15 +97,14 @@ class SessionStore(SessionBase):
         super().__init__(session_key)
         self._digest = ("", "")  # a session id and its digest
         self._connection: Any = None
-        # Who is asking, as the middleware sees it; called only when it is about to be written.
+        # Describes the browser, set by the middleware; called only when it is about to be written.
         self.describe_client: Callable[[], dict[str, str]] = dict
         self._forget()
 
     def _forget(self) -> None:
         # The data fields as Redis has them, encoded; None: not known, so a save replaces all.
         self._stored: dict[str, bytes] | None = None
-        # The same, decoded: a value that cannot change in itself and is still the same object
-        # needs no second look.
+        # The same, decoded: an immutable value that is still the same object has not changed.
         self._loaded: dict[str, Any] = {}
         self._user = ""
         self._indexed = 0.0
@@ -150,7 +149,7 @@ class SessionStore(SessionBase):
         self._loaded = data.copy()
         self._user = reply.get(b"user", b"").decode()
         self._indexed = float(reply.get(b"indexed", 0))
-        # A session that was made without a browser at hand gets its description at first use.
+        # A session that was made outside a request gets its description at first use.
         self._active = float(reply.get(b"active", 0)) if b"agent" in reply else 0.0
         return data
 
@@ -165,7 +164,7 @@ class SessionStore(SessionBase):
     async def aload(self) -> dict[str, Any]:
         return await aperform(self._load())
 
-    # Saving: one round trip, and a second one when the user's index has to hear of it.
+    # Saving: one round trip, and a second one when the user's index changes.
 
     def _data(self, no_load: bool) -> Steps[dict[str, Any]]:
         self.accessed = True
@@ -228,7 +227,7 @@ class SessionStore(SessionBase):
         self._user = user
 
     def _age(self, expiry: Any) -> float:
-        """As `get_expiry_age`, which asks for the time even when it does not need it."""
+        """As `get_expiry_age`, which reads the clock even when it does not need it."""
         if isinstance(expiry, str | datetime):
             return self.get_expiry_age(expiry=expiry)
         return expiry or self.get_session_cookie_age()
@@ -263,13 +262,10 @@ class SessionStore(SessionBase):
         """Note that a signed-in session is in use; writes at most once a minute."""
         self._perform(self._touch())
 
-    async def atouch(self) -> None:
-        await aperform(self._touch())
-
     # Creating and rotating.
 
     def _get_new_session_key(self) -> str:
-        # 165 random bits, and the function refuses a taken one: no need to ask first.
+        # 165 random bits, and the function refuses one that exists: no need to check first.
         return get_random_string(32, VALID_KEY_CHARS)
 
     async def _aget_new_session_key(self) -> str:
@@ -309,7 +305,7 @@ class SessionStore(SessionBase):
     async def acycle_key(self) -> None:
         await aperform(self._cycle_key())
 
-    # Asking and deleting.
+    # Checking and deleting.
 
     def _exists(self, session_key: str | None) -> Steps[bool]:
         if not session_key:
@@ -348,7 +344,7 @@ class SessionStore(SessionBase):
 
     @classmethod
     def clear_expired(cls) -> None:
-        """Redis forgets expired sessions by itself."""
+        """Redis removes expired sessions by itself."""
 
     @classmethod
     async def aclear_expired(cls) -> None:
@@ -357,7 +353,7 @@ class SessionStore(SessionBase):
 
 @lru_cache(maxsize=8)
 def _short_way(client: Any) -> Any:
-    """Sessions are asked for with every request, and what they send may be sent twice."""
+    """Sessions are read with every request, and what they send may be sent twice."""
     return Wire(client) if Wire.fits(client) else client
 
 

@@ -1,4 +1,4 @@
-"""Small work that a response must not wait for, because waiting would tell a secret."""
+"""Small work that a response must not wait for, because the time would reveal a secret."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _executor = ThreadPoolExecutor(max_workers=2, thread_name_prefix="background")
 
 
 def run(work: Callable[[], None]) -> None:
-    """Do it on another thread; what goes wrong is logged. Lost when the process is killed."""
+    """Run it on another thread and log errors. Lost when the process is killed."""
     if settings.WORK_IN_BACKGROUND:
         _executor.submit(_do, work)
     else:

@@ -1,7 +1,7 @@
-"""Where a user is signed in, and signing out from afar.
+"""Where a user is signed in, and signing out other devices.
 
-A device is a session, seen by its owner. All of it goes through the user's index; nothing ever
-looks at everybody's sessions.
+A device is a session as its owner sees it. All of this reads the user's index; nothing scans the
+sessions of all users.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 import ua_parser
 from django.http import HttpRequest
 
-from config.redis.calls import Batch, Call, Command, Steps, aperform, perform
+from config.redis.calls import Batch, Call, Command, Steps, perform
+from config.redis.connections import get_redis
 from ratelimit.callers import client_ip
 from sessions_app import keys
 from sessions_app.backend import (
@@ -32,14 +33,14 @@ from sessions_app.backend import (
 LONGEST_AGENT = 300
 _FIELDS = ("started", "active", "agent", "address")
 
-# The session of the request at hand, for code that is not given the request: whoever changes
+# The session of the current request, for code that is not given the request: a user who changes
 # their own password stays signed in.
 current_session: ContextVar[SessionStore | None] = ContextVar("current_session", default=None)
 
 
 @dataclass(frozen=True)
 class Device:
-    """One signed-in browser. `digest` names its session without giving it away."""
+    """One signed-in browser. `digest` identifies its session without revealing the session id."""
 
     digest: str
     browser: str
@@ -51,13 +52,13 @@ class Device:
 
 
 def describe_client(request: HttpRequest) -> dict[str, str]:
-    """What a session remembers of the browser that uses it."""
+    """The fields of a session that describe the browser."""
     agent = request.headers.get("User-Agent", "")[:LONGEST_AGENT]
     return {"agent": agent, "address": shorten_address(client_ip(request))}
 
 
 def shorten_address(address: str) -> str:
-    """Enough to recognise one's own network, too little to find a person: 203.0.113.…"""
+    """Enough to recognise your own network, too little to find a person: 203.0.113.…"""
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -69,26 +70,27 @@ def shorten_address(address: str) -> str:
 
 @lru_cache(maxsize=1024)
 def name_client(agent: str) -> tuple[str, str]:
-    """Browser and system by the browser's own description, empty when they are not known."""
+    """Browser and system by the User-Agent header, empty when they are not known."""
     result = ua_parser.parse(agent)
     browser, system = result.user_agent, result.os
     name = " ".join(filter(None, [browser.family, browser.major])) if browser else ""
     return name, system.family if system else ""
 
 
-def _list(user_id: str, current: str) -> Steps[list[Device]]:
-    index = [keys.user_sessions(user_id)]
-    found = entries((yield Call(LIST, index, [2 * SESSIONS_PER_USER])))
-    rows = yield Batch([Command("HMGET", keys.session(digest), *_FIELDS) for digest, _ in found])
+def list_devices(user_id: Any, *, current: str = "") -> list[Device]:
+    """Where the user is signed in: this device first, then by last use."""
+    client, index = get_redis(), [keys.user_sessions(str(user_id))]
+    found = entries(LIST(client, index, [2 * SESSIONS_PER_USER]))
+    reads = [Command("HMGET", keys.session(digest), *_FIELDS) for digest, _ in found]
     devices: list[Device] = []
     lost: list[str] = []
-    for (digest, score), row in zip(found, rows, strict=True):
+    for (digest, score), row in zip(found, Batch(reads).send(client), strict=True):
         if row[0] is None:
             lost += (digest, score)
         else:
             devices.append(_device(digest, row, current))
     if lost:
-        yield Call(DROP, index, lost)
+        DROP(client, index, lost)
     return sorted(devices, key=lambda device: (device.is_current, device.active), reverse=True)
 
 
@@ -106,18 +108,14 @@ def _device(digest: str, row: list[Any], current: str) -> Device:
     )
 
 
-def list_devices(user_id: Any, *, current: str = "") -> list[Device]:
-    """Where the user is signed in: this device first, then by last use."""
-    return perform(_list(str(user_id), current))
-
-
-async def alist_devices(user_id: Any, *, current: str = "") -> list[Device]:
-    return await aperform(_list(str(user_id), current))
-
-
 def sign_out(user_id: Any, digest: str) -> bool:
     """Sign out one device of the user; False when it is not theirs or already out."""
     return perform(end_session(digest, str(user_id)))
+
+
+def sign_out_all(user_id: Any, *, keep: str = "") -> int:
+    """Sign out everywhere, but for the session `keep`; returns how many were signed in."""
+    return perform(_sign_out_all(str(user_id), keep))
 
 
 def _sign_out_all(user_id: str, keep: str) -> Steps[int]:
@@ -130,20 +128,12 @@ def _sign_out_all(user_id: str, keep: str) -> Steps[int]:
         # looking until nothing is left catches it; see `SessionStore._cycle_key` for the rest.
         if not found:
             return ended
-        replies = yield Batch([_delete_call(digest) for digest, _ in found])
+        # Each session in the index is deleted, even when its sign-in has not been written yet.
+        replies = yield Batch(
+            [
+                Call(DELETE, [keys.session(digest)], [digest, keys.sessions_ended(), ""])
+                for digest, _ in found
+            ]
+        )
         ended += sum(reply is not None for reply in replies)
         yield Call(DROP, index, [text for entry in found for text in entry])
-
-
-def _delete_call(digest: str) -> Call:
-    # Whoever is in the index is signed out, even when the sign-in has not been written yet.
-    return Call(DELETE, [keys.session(digest)], [digest, keys.sessions_ended(), ""])
-
-
-def sign_out_all(user_id: Any, *, keep: str = "") -> int:
-    """Sign out everywhere, but for the session `keep`; returns how many were signed in."""
-    return perform(_sign_out_all(str(user_id), keep))
-
-
-async def asign_out_all(user_id: Any, *, keep: str = "") -> int:
-    return await aperform(_sign_out_all(str(user_id), keep))

@@ -1,7 +1,7 @@
 """Features that are off, on, on for a share of visitors, or on for named users.
 
-SQL holds what the admin edits; Redis holds a copy that every process reads again after three
-seconds; the process holds that. A request asks none of them unless the three seconds are over.
+SQL has what the admin edits, Redis a copy of it, and each process a copy of that, at most three
+seconds old. So most requests query neither.
 """
 
 from __future__ import annotations
@@ -11,22 +11,20 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
-from inspect import iscoroutinefunction
 from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.http import Http404, HttpRequest
 
 from config.redis import locks
-from config.redis.calls import Batch, Command, Steps, perform
+from config.redis.connections import get_redis
 from sessions_app import keys, visitors
 from sessions_app.models import Flag
 
 FRESH_FOR = 3.0  # seconds
 COPY_KEPT = 24 * 3600
-# The copy of an installation without flags is not empty, or it would be made anew each time.
+# Without it, the copy of an installation without flags would be empty, and made again each time.
 _MARK = b""
 
 
@@ -57,7 +55,7 @@ _known = _Known()
 
 
 def flag_enabled(name: str, request: HttpRequest) -> bool:
-    """Whether the feature is there for whoever sent the request. An unknown flag is off."""
+    """Whether the feature is on for the sender of the request. An unknown flag is off."""
     flag = current().get(name)
     if flag is None or flag.state == Flag.State.OFF:
         return False
@@ -72,36 +70,23 @@ def flag_enabled(name: str, request: HttpRequest) -> bool:
     return bucket(name, who) < flag.percentage
 
 
-aflag_enabled = sync_to_async(flag_enabled)
-
-
 def bucket(name: str, who: str) -> int:
-    """0 to 99, the same for ever, and another for each flag: not always the same people first."""
+    """0 to 99, stable, and different for each flag: not always the same people come first."""
     digest = hashlib.sha256(f"{name}:{who}".encode()).digest()
     return int.from_bytes(digest[:8]) % 100
 
 
 def flag_required(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a view, sync or async: without the feature there is no such page."""
+    """Decorate a view: without the feature the page is not found."""
 
     def decorate(view: Callable[..., Any]) -> Callable[..., Any]:
-        if iscoroutinefunction(view):
+        @wraps(view)
+        def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            if not flag_enabled(name, request):
+                raise Http404
+            return view(request, *args, **kwargs)
 
-            @wraps(view)
-            async def asking(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-                if not await aflag_enabled(name, request):
-                    raise Http404
-                return await view(request, *args, **kwargs)
-
-        else:
-
-            @wraps(view)
-            def asking(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-                if not flag_enabled(name, request):
-                    raise Http404
-                return view(request, *args, **kwargs)
-
-        return asking
+        return wrapped
 
     return decorate
 
@@ -117,27 +102,22 @@ def current() -> dict[str, FlagState]:
 
 
 def forget() -> None:
-    """Read again at the next question."""
+    """Read the flags again when one is next needed."""
     _known.until = 0.0
 
 
 def _refresh() -> dict[str, FlagState]:
-    copy = perform(_read_copy())
+    copy = get_redis().hgetall(keys.flags())
     if not copy:
         publish()
-        copy = perform(_read_copy())
+        copy = get_redis().hgetall(keys.flags())
     states = {
         name.decode(): FlagState(**json.loads(text)) for name, text in copy.items() if name != _MARK
     }
-    return perform(_with_users(states))
+    return _with_users(states)
 
 
-def _read_copy() -> Steps[dict[bytes, bytes]]:
-    copy: dict[bytes, bytes] = yield Command("HGETALL", keys.flags())
-    return copy
-
-
-def _with_users(states: dict[str, FlagState]) -> Steps[dict[str, FlagState]]:
+def _with_users(states: dict[str, FlagState]) -> dict[str, FlagState]:
     """Fetch the bitmaps of those flags that changed and that name anybody."""
     changed = []
     for name, flag in states.items():
@@ -146,19 +126,28 @@ def _with_users(states: dict[str, FlagState]) -> Steps[dict[str, FlagState]]:
             states[name] = before
         elif flag.state in {Flag.State.PERCENTAGE, Flag.State.USERS}:
             changed.append(name)
-    bitmaps = yield Batch([Command("GET", keys.flag_users(name)) for name in changed])
+    bitmaps = get_redis().mget([keys.flag_users(name) for name in changed]) if changed else []
     for name, bitmap in zip(changed, bitmaps, strict=True):
-        flag = states[name]
-        states[name] = FlagState(flag.state, flag.percentage, flag.version, bitmap or b"")
+        states[name] = replace(states[name], users=bitmap or b"")
     return states
 
 
 def publish() -> None:
     """Copy all flags from SQL to Redis; for every change, and when the copy is gone."""
-    # One at a time: who writes last has read last.
+    # One at a time: the last writer is also the last reader.
     with locks.hold("flags", timeout=5, wait=5):
-        named = {flag: flag.users.values_list("pk", flat=True) for flag in Flag.objects.all()}
-        perform(_write_copy({flag: _bitmap(user_ids) for flag, user_ids in named.items()}))
+        fields: dict[Any, Any] = {_MARK: b""}
+        with get_redis().pipeline(transaction=False) as pipe:
+            for flag in Flag.objects.all():
+                users = _bitmap(flag.users.values_list("pk", flat=True))
+                state = {"state": flag.state, "percentage": flag.percentage}
+                version = hashlib.sha256(json.dumps(state).encode() + users).hexdigest()[:16]
+                fields[flag.name] = json.dumps(state | {"version": version})
+                pipe.set(keys.flag_users(flag.name), users, ex=COPY_KEPT + 60)
+            pipe.delete(keys.flags())
+            pipe.hset(keys.flags(), mapping=fields)
+            pipe.expire(keys.flags(), COPY_KEPT)
+            pipe.execute()
     forget()
 
 
@@ -171,19 +160,3 @@ def _bitmap(user_ids: Iterable[int]) -> bytes:
             bits.extend(bytes(byte + 1 - len(bits)))
         bits[byte] |= 0x80 >> bit
     return bytes(bits)
-
-
-def _write_copy(flags: dict[Flag, bytes]) -> Steps[None]:
-    fields: list[Any] = [_MARK, b""]
-    commands = []
-    for flag, users in flags.items():
-        state = {"state": flag.state, "percentage": flag.percentage}
-        version = hashlib.sha256(json.dumps(state).encode() + users).hexdigest()[:16]
-        fields += [flag.name, json.dumps(state | {"version": version})]
-        commands.append(Command("SET", keys.flag_users(flag.name), users, "EX", COPY_KEPT + 60))
-    commands += [
-        Command("DEL", keys.flags()),
-        Command("HSET", keys.flags(), *fields),
-        Command("EXPIRE", keys.flags(), COPY_KEPT),
-    ]
-    yield Batch(commands)

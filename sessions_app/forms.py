@@ -20,7 +20,7 @@ from sessions_app.models import NameLook
 
 
 class CheckedNameMixin:
-    """Refuses a new name that others would take for somebody else's."""
+    """Refuses a new name that looks like another account's."""
 
     def clean_username(self) -> str:
         username: str = self.cleaned_data["username"]  # type: ignore[attr-defined]
@@ -49,10 +49,10 @@ class StaffUserForm(CheckedNameMixin, UserChangeForm):  # type: ignore[type-arg]
 
 
 class SignUpForm(CheckedNameMixin, BaseUserCreationForm):  # type: ignore[type-arg]
-    """A name, a password, and an address if one wants to get back in after forgetting it.
+    """A name, a password, and optionally an address for a forgotten password.
 
-    The name is public on every board, so saying that it is taken gives nothing away. An address
-    may belong to several accounts: refusing a known one would tell strangers who is here.
+    The name is public on every board, so "taken" reveals nothing. An address may belong to several
+    accounts: refusing a known one would reveal who has an account.
     """
 
     email = forms.EmailField(
@@ -69,11 +69,11 @@ class SignUpForm(CheckedNameMixin, BaseUserCreationForm):  # type: ignore[type-a
         help_texts = {"username": _("Letters, digits and @ . + - _; others see it.")}
 
     def validate_password_for_user(self, user: Any, *_names: str) -> None:
-        """What is wrong with the password stands under it, not under its repetition."""
+        """Show errors of the password under it, not under its repetition."""
         super().validate_password_for_user(user, "password1")  # type: ignore[misc]  # unknown to stubs
 
     def full_clean(self) -> None:
-        """Whoever has to mend something begins there."""
+        """Focus the first field with an error."""
         super().full_clean()
         wrong = [name for name in self.fields if name in self.errors]
         if wrong:
@@ -82,7 +82,7 @@ class SignUpForm(CheckedNameMixin, BaseUserCreationForm):  # type: ignore[type-a
 
 
 class AccountForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Who opens an unlocked laptop must not be able to take over the account by its address."""
+    """A new address needs the password: nobody takes over an account from an unlocked laptop."""
 
     current_password = forms.CharField(
         label=_("Your password"),

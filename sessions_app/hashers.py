@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
-# A hash is pure work on one core: more at once finish no sooner and only hold more memory. The
-# processes share the cores.
+# A hash keeps one core busy: more at once finish no sooner and only use more memory. The processes
+# share the cores.
 AT_ONCE = max(1, (os.cpu_count() or 1) // max(1, int(os.environ.get("ROSTRUM_PROCESSES") or 1)))
 NICENESS = 10
 
@@ -21,14 +21,13 @@ def _give_way() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
-# Threads of their own: the C library keeps what a thread once held, for each thread apart.
+# Own threads: the C library keeps the memory that a thread once used, per thread.
 _hashing = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="hash", initializer=_give_way)
 
 
 class BoundedArgon2PasswordHasher(Argon2PasswordHasher):
-    """Argon2id by OWASP's second choice: 19 MiB, two passes, one lane. Whoever comes while every
-    core is busy waits in line. Older, larger hashes still verify, and become these at a sign-in.
-    """
+    """Argon2id by OWASP's second choice: 19 MiB, two passes, one lane. While every core is busy,
+    further hashes wait. Older, larger hashes still verify, and are replaced at a sign-in."""
 
     time_cost = 2
     memory_cost = 19 * 1024

@@ -1,4 +1,4 @@
-"""What of sessions and audience outlives Redis."""
+"""Flags, and how names look."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class Flag(models.Model):
 
 
 class NameLook(models.Model):
-    """What an account's name is taken for, see `sessions_app.names`. Not unique: accounts that were
-    there before, or that a command makes, may look alike."""
+    """How an account's name looks, see `sessions_app.names`. Not unique: older accounts, and those
+    that a command creates, may look alike."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     look = models.CharField(max_length=LONGEST_LOOK, db_index=True)

@@ -1,8 +1,8 @@
-"""Names that look alike: on a board, whoever has one could pass for the owner of the other.
+"""Names that look alike: on a board, one player could pass for another.
 
-Unicode lists which characters people take for each other (UTS 39, confusables). Each set of them
-becomes one character here, so that two names that look alike have a look in common. Sets of several
-characters, such as rn for m, are left out: Kirn and Kim are two people.
+Unicode lists the characters that people confuse (UTS 39, confusables). Each set of them becomes one
+character here, so that two names that look alike have a look in common. Sets of several characters,
+such as rn for m, are left out: Kirn and Kim are two people.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ LONGEST_LOOK = 450  # characters; folding the case makes up to three of one
 
 
 def looks_of(name: str) -> set[str]:
-    """What the name is taken for, as it is written and in small letters."""
+    """How the name looks, as it is written and in lower case."""
     name = unicodedata.normalize("NFKC", name)
     return {_look(name), _look(name.casefold())}
 
 
 def mixes_alphabets(name: str) -> bool:
-    # Loads a megabyte of tables, so only where somebody signs up.
+    # Loads a megabyte of tables, so only at a sign-up.
     from confusable_homoglyphs import categories
 
     scripts = categories.unique_aliases(unicodedata.normalize("NFKC", name)) - _ANY_SCRIPT

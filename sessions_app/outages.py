@@ -1,4 +1,4 @@
-"""Pages that need no Redis, for readers whose session is in it."""
+"""Pages that need no Redis but for the reader's session."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from sessions_app.backend import SessionStore
 def readable_without_session(
     view: Callable[..., HttpResponseBase],
 ) -> Callable[..., HttpResponseBase]:
-    """While Redis is away the reader is nobody: signed out for this page, and the cookie stays.
+    """While Redis is away, render the page as for a signed-out reader, and keep the cookie.
 
-    Only for views that are read. What a stranger may not see is an outage then and not 404: the
-    reader might be somebody who may.
+    Only for views that do not write. A page that needs a signed-in reader is then an outage and not
+    404: the reader might be allowed to see it.
     """
 
     @wraps(view)
     def wrapped(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         try:
-            bool(request.user.is_authenticated)  # asks for the session
+            bool(request.user.is_authenticated)  # loads the session
         except OUTAGE_ERRORS as outage:
             cast("SessionStore", request.session).set_aside()
             try:

@@ -2,13 +2,13 @@
 
 A viewer is a short text: `u:<account id>` for an account, `h:…` for one that does not want to be
 named, `v:<address>/<visitor>` for a browser without an account. Those are counted by the address
-alone: one client can bring along as many cookies as it likes. Two sorted sets per place, one of
-accounts and one of viewers without a name, hold each once, whatever the number of tabs, scored by
-the second last seen. Seen within a minute is online, so a process that dies takes its viewers
-offline within a minute by doing nothing.
+alone: one client can send as many cookies as it likes. Two sorted sets per place, one of accounts
+and one of viewers without a name, hold each once, whatever the number of tabs, scored by the second
+last seen. Seen within a minute is online, so the viewers of a process that dies are offline within
+a minute.
 
-A clean leave shortens that to three seconds and tells the other processes: one that still shows
-a tab of the same viewer touches again before the time is over (`Viewers.hear_leaving`).
+A clean leave shortens that to three seconds and is published to the other processes: one that still
+has a tab of the same viewer touches again before the time is over (`Viewers.note_leaving`).
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
 from config.redis.calls import Batch, Call, Command, Steps, aperform, perform
-from config.redis.connections import get_async_redis
+from config.redis.connections import get_async_redis, get_redis
 from ratelimit import callers
 from sessions_app import keys, visitors
 from sessions_app.functions import LIBRARY
@@ -42,16 +41,16 @@ GRACE = 3  # seconds until a viewer who left is offline
 SEEN_FOR = 30 * 24 * 3600
 
 
-Place = tuple[str, str]  # under which name a viewer is counted, and the board they look at
+Place = tuple[str, str]  # the name under which a viewer is counted, and the board they look at
 
-# Who somebody is.
+# Viewers.
 
-_hides: list[Callable[[Any], bool]] = []
+_hidden_when: list[Callable[[Any], bool]] = []
 
 
 def hide_when(check: Callable[[Any], bool]) -> None:
-    """Register a question about a user: yes means counted, but never named."""
-    _hides.append(check)
+    """Register a check of a user: when it is true, the user is counted but never named."""
+    _hidden_when.append(check)
 
 
 def account_viewer(user_id: int | str) -> str:
@@ -59,7 +58,7 @@ def account_viewer(user_id: int | str) -> str:
 
 
 def hidden_viewer(user_id: int | str) -> str:
-    """The same for all tabs of an account, and nobody can tell whose."""
+    """The same for all tabs of an account, without a way back to the account."""
     return "h:" + salted_hmac("sessions_app.presence", str(user_id)).hexdigest()[:20]
 
 
@@ -74,18 +73,13 @@ def counted(viewer: str) -> str:
 
 
 def viewer_of(request: HttpRequest) -> str:
-    """The viewer behind a request; may ask SQL, so call it once per stream, not per event."""
+    """The viewer behind a request; may query SQL, so call it once per stream, not per event."""
     user = request.user
     if not user.is_authenticated:
         return visiting_viewer(request, visitors.visitor_id(request))
-    if any(hides(user) for hides in _hides):
+    if any(check(user) for check in _hidden_when):
         return hidden_viewer(user.pk)
     return account_viewer(user.pk)
-
-
-async def aviewer_of(request: HttpRequest) -> str:
-    await request.auser()
-    return await sync_to_async(viewer_of)(request)
 
 
 # Writing.
@@ -114,54 +108,45 @@ def _count_call(board: str | None) -> Call:
     return Call(COUNT, _place(board), [HORIZON])
 
 
-def _touch(viewers: Iterable[str], board: str | None) -> Steps[None]:
-    viewers = list(viewers)
-    if viewers:
-        places = [None] if board is None else [None, board]
-        yield Batch([_touch_call(viewers, place) for place in places])
-
-
-def touch(viewers: Iterable[str], board: str | None = None) -> None:
+def touch(viewers: Collection[str], board: str | None = None) -> None:
     """They are here now: on the site, and on the board if one is named. One round trip."""
-    perform(_touch(viewers, board))
+    Batch([_touch_call(viewers, place) for place in {None, board}]).send(get_redis())
 
 
-async def atouch(viewers: Iterable[str], board: str | None = None) -> None:
-    await aperform(_touch(viewers, board))
-
-
-def _leave(viewers: Iterable[str], board: str | None) -> Steps[None]:
-    viewers = list(viewers)
-    if viewers:
-        places = [None] if board is None else [None, board]
-        yield Batch([_leave_call(viewers, place) for place in places])
-
-
-def leave(viewers: Iterable[str], board: str | None = None) -> None:
+def leave(viewers: Collection[str], board: str | None = None) -> None:
     """One tab of each was closed: offline in `GRACE` seconds unless another tab is open."""
-    perform(_leave(viewers, board))
+    Batch([_leave_call(viewers, place) for place in {None, board}]).send(get_redis())
 
 
-async def aleave(viewers: Iterable[str], board: str | None = None) -> None:
-    await aperform(_leave(viewers, board))
+def forget(user_id: int) -> None:
+    """Remove when an account was last here: it no longer wants to be named."""
+    get_redis().zrem(keys.site_accounts(), account_viewer(user_id))
 
 
-# Asking.
+def sign_in(request: HttpRequest) -> None:
+    """Stop counting the browser as a visitor: from now on its account counts."""
+    known = visitors.known_id(request)
+    if not known:
+        return
+    viewer = visiting_viewer(request, known)
+    message = {"board": "", "viewers": [viewer], "became": viewer_of(request)}
+    remove = Command("ZREM", keys.site_others(), counted(viewer))
+    publish = Command("PUBLISH", keys.presence_leaving(), json.dumps(message))
+    Batch([remove, publish]).send(get_redis())
 
 
-def _counts(boards: Iterable[str | None]) -> Steps[dict[str | None, int]]:
+# Reading.
+
+
+def counts_steps(boards: Iterable[str | None]) -> Steps[dict[str | None, int]]:
     boards = list(boards)
     replies = yield Batch([_count_call(board) for board in boards])
     return dict(zip(boards, replies, strict=True))
 
 
 def counts(boards: Iterable[str | None]) -> dict[str | None, int]:
-    """How many are on each board, in one round trip; None stands for the site."""
-    return perform(_counts(boards))
-
-
-async def acounts(boards: Iterable[str | None]) -> dict[str | None, int]:
-    return await aperform(_counts(boards))
+    """How many are on each board, in one round trip; None is the site."""
+    return perform(counts_steps(boards))
 
 
 def count(board: str | None = None) -> int:
@@ -169,22 +154,14 @@ def count(board: str | None = None) -> int:
     return counts([board])[board]
 
 
-async def acount(board: str | None = None) -> int:
-    return (await acounts([board]))[board]
-
-
-def _online_ids(board: str | None, limit: int) -> Steps[list[int]]:
+def online_ids_steps(board: str | None, limit: int) -> Steps[list[int]]:
     found = yield Call(LIST, [_accounts(board)], [HORIZON, limit])
     return [int(viewer[2:]) for viewer in found]
 
 
 def online_ids(board: str | None = None, limit: int = 100) -> list[int]:
     """Ids of accounts that are here, last seen first. Never those who do not want to be named."""
-    return perform(_online_ids(board, limit))
-
-
-async def aonline_ids(board: str | None = None, limit: int = 100) -> list[int]:
-    return await aperform(_online_ids(board, limit))
+    return perform(online_ids_steps(board, limit))
 
 
 def _online_among(user_ids: Iterable[int], board: str | None) -> Steps[set[int]]:
@@ -209,57 +186,19 @@ def is_online(user_id: int, board: str | None = None) -> bool:
     return bool(online_among([user_id], board))
 
 
-async def ais_online(user_id: int, board: str | None = None) -> bool:
-    return bool(await aonline_among([user_id], board))
-
-
-def _last_seen(user_id: int) -> Steps[datetime | None]:
-    seconds = yield Command("ZSCORE", keys.site_accounts(), account_viewer(user_id))
-    return None if seconds is None else datetime.fromtimestamp(float(seconds), UTC)
-
-
 def last_seen(user_id: int) -> datetime | None:
     """When an account was here last, within the last 30 days and while it could be named."""
-    return perform(_last_seen(user_id))
-
-
-async def alast_seen(user_id: int) -> datetime | None:
-    return await aperform(_last_seen(user_id))
-
-
-def _forget(user_id: int) -> Steps[None]:
-    yield Command("ZREM", keys.site_accounts(), account_viewer(user_id))
-
-
-def forget(user_id: int) -> None:
-    """An account no longer wants to be named: forget what was noted under its name."""
-    perform(_forget(user_id))
-
-
-def _become(viewer: str, account: str) -> Steps[None]:
-    message = json.dumps({"board": "", "viewers": [viewer], "became": account})
-    yield Batch(
-        [
-            Command("ZREM", keys.site_others(), counted(viewer)),
-            Command("PUBLISH", keys.presence_leaving(), message),
-        ]
-    )
-
-
-def sign_in(request: HttpRequest) -> None:
-    """The browser has an account from now on: the visitor it was no longer counts beside it."""
-    known = visitors.known_id(request)
-    if known:
-        perform(_become(visiting_viewer(request, known), viewer_of(request)))
+    seconds = get_redis().zscore(keys.site_accounts(), account_viewer(user_id))
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
 class Viewers:
     """The open streams of one process: the heartbeat for all of them.
 
-    `join` and `leave` only note; `tick`, called about once a second, sends everything that is due
-    in one round trip: who came, who left, every `BEAT` seconds all who are still here, and the
-    question how many watch each board that somebody watches here. A stream without a board has ""
-    for its board: its viewer is on the site, and watches none.
+    `join` and `leave` only record; `tick`, called about once a second, sends everything that is due
+    in one round trip: who came, who left, every `BEAT` seconds all who are still here, and a count
+    of the viewers of each board that somebody watches here. A stream without a board has "" for its
+    board: its viewer is on the site, and watches none.
     """
 
     def __init__(self, client: Any = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -269,7 +208,7 @@ class Viewers:
         self._browsers: dict[str, Counter[str]] = {}  # of those, the streams of each visitor
         self._due: set[Place] = set()
         self._gone: dict[Place, int] = {}  # with the seconds they get to come back
-        self._became: dict[str, str] = {}  # visitors whose streams belong to an account since
+        self._became: dict[str, str] = {}  # account of each visitor who signed in meanwhile
         self._next_beat = clock() + BEAT
         self._counts: dict[str, int] = {}
 
@@ -303,21 +242,21 @@ class Viewers:
         if name not in self._tabs:
             self._became = {old: new for old, new in self._became.items() if new != name}
 
-    def hear_leaving(self, message: bytes) -> None:
-        """A message of `keys.presence_leaving()`: speak up for those who still have a tab here."""
-        news = json.loads(message)
-        for viewer in news["viewers"]:
-            if account := news.get("became"):
+    def note_leaving(self, message: bytes) -> None:
+        """A message of `keys.presence_leaving()`: touch those who still have a tab here."""
+        leaving = json.loads(message)
+        for viewer in leaving["viewers"]:
+            if account := leaving.get("became"):
                 self._rename(viewer, account)
             # Others at a visitor's address are still there.
             name = counted(viewer)
             for board in self._tabs.get(name, ()):
-                if news["board"] in {"", board}:
+                if leaving["board"] in {"", board}:
                     self._due.add((name, board))
 
     def _rename(self, visitor: str, account: str) -> None:
-        """Somebody has signed in: streams that were opened before are the account's now, and the
-        visitor, who is here under another name, gets no time to come back."""
+        """After a sign-in: the streams opened before belong to the account, and the visitor, who is
+        here under another name, gets no time to come back."""
         for board, tabs in self._browsers.pop(visitor, Counter[str]()).items():
             self._tabs.setdefault(account, Counter())[board] += tabs
             self._due.add((account, board))
@@ -340,19 +279,17 @@ class Viewers:
             return {}
         # Leaves first: who moved from one board to another stays on the site.
         writes = [*self._leaves(gone), *self._touches(due)]
-        questions = [_count_call(board) for board in boards]
-        replies = await Batch([*writes, *questions]).asend(self._client or get_async_redis())
+        reads = [_count_call(board) for board in boards]
+        replies = await Batch([*writes, *reads]).asend(self._client or get_async_redis())
         if beat:
             self._next_beat = now + BEAT
         self._due -= due
         for place in gone:
             self._gone.pop(place, None)
-        counted = dict(zip(boards, replies[len(writes) :], strict=True))
-        changed = {
-            board: number for board, number in counted.items() if self._counts.get(board) != number
+        before, self._counts = self._counts, dict(zip(boards, replies[len(writes) :], strict=True))
+        return {
+            board: number for board, number in self._counts.items() if before.get(board) != number
         }
-        self._counts = counted
-        return changed
 
     def _leaves(self, gone: dict[Place, int]) -> list[Call]:
         calls: list[Call] = []

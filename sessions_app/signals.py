@@ -1,4 +1,4 @@
-"""What must follow when an account or a flag changes, whoever changed it."""
+"""Effects of changes of accounts and flags, however they are made."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sign_out_after_change(instance: AbstractBaseUser, created: bool, **kwargs: A
 
 @receiver(post_save, sender=get_user_model())
 def note_look(instance: User, update_fields: frozenset[str] | None = None, **kwargs: Any) -> None:
-    """For the names that others choose later."""
+    """Stored for the check of names that others choose later."""
     if update_fields is not None and "username" not in update_fields:
         return
     looks = names.looks_of(instance.get_username())
@@ -58,14 +58,14 @@ def sign_out_after_removal(instance: AbstractBaseUser, **kwargs: Any) -> None:
 
 
 def _sign_out(user_id: Any, *, keep_current: bool) -> None:
-    # Asked only now: a rotation since then has given the session another digest.
+    # Read only now: a rotation since then has given the session another digest.
     session = devices.current_session.get() if keep_current else None
     devices.sign_out_all(user_id, keep=session.digest if session else "")
 
 
 @receiver(user_logged_in)
 def count_once(request: HttpRequest | None, **kwargs: Any) -> None:
-    """Whoever signs in was counted as a visitor until now."""
+    """A user who signs in was counted as a visitor until now."""
     if request is not None:
         presence.sign_in(request)
 

@@ -41,13 +41,13 @@ class LoginView(auth_views.LoginView):
 
 
 class LogoutView(auth_views.LogoutView):
-    """Only by POST with a token: nobody is signed out by a picture on another page."""
+    """Only by POST with a token, so that an image on another page signs nobody out."""
 
     template_name = "accounts/logged_out.html"
 
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
-# The device is asked first: a robot that is refused takes nothing from others at its address.
+# The device is charged first: a refused robot uses nothing of the limit of its address.
 @limit("signup", methods=["POST"])
 @limit("signup_address", methods=["POST"])
 class SignUpView(auth_views.RedirectURLMixin, CreateView):  # type: ignore[type-arg]
@@ -90,7 +90,7 @@ class PasswordChangeView(auth_views.PasswordChangeView):
 @limit("password_reset_account", methods=["POST"])
 @limit("password_reset", methods=["POST"])
 class PasswordResetView(auth_views.PasswordResetView):
-    """The answer is the same, and as fast, whether the address is known or not."""
+    """The answer and its time are the same whether the address is known or not."""
 
     template_name = "accounts/password_reset.html"
     email_template_name = "accounts/password_reset_email.txt"
@@ -135,7 +135,7 @@ class AccountView(UpdateView):  # type: ignore[type-arg]
     success_url = reverse_lazy("account")
 
     def get_object(self, queryset: Any = None) -> User:
-        # A copy of its own: what a refused form sets must not show in the page's header.
+        # A separate copy: values of a refused form must not show in the page's header.
         return User.objects.get(pk=str(self.request.user.pk))
 
     def form_valid(self, form: Any) -> HttpResponse:
@@ -145,7 +145,7 @@ class AccountView(UpdateView):  # type: ignore[type-arg]
 
 @require_safe
 def admin_login(request: HttpRequest) -> HttpResponse:
-    """The admin has no door of its own: one sign-in, with one limit."""
+    """The admin has no sign-in of its own: one sign-in, with one limit."""
     if request.user.is_authenticated:
         raise PermissionDenied
     target = request.GET.get(REDIRECT_FIELD_NAME) or "/admin/"
@@ -192,12 +192,12 @@ def sign_out_device(request: HttpRequest) -> HttpResponse:
     return redirect("devices")
 
 
-# Without a CSRF token, which a page would have to carry for it alone; browsers say where a request
-# comes from, and the worst that could be forged is that somebody is online.
+# Without a CSRF token, which pages would need for this alone; browsers send the origin of a
+# request, and a forged one could only show somebody as online.
 @csrf_exempt
 @require_POST
 def presence_beacon(request: HttpRequest) -> HttpResponse:
-    """Pages without a stream say here that they are open, or (`leaving`) that they are not."""
+    """Pages without a stream report here that they are open, or (`leaving`) that they close."""
     if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
         raise PermissionDenied
     viewer = presence.viewer_of(request)

@@ -1,4 +1,4 @@
-"""Browsers without an account: an opaque id in a cookie, which says nothing about the person."""
+"""Browsers without an account: a random id in a cookie, without personal data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BOT = re.compile(
 
 
 def known_id(request: HttpRequest) -> str:
-    """The id that the browser brought; '' when it has none yet."""
+    """The id that the browser sent; empty when it has none yet."""
     known = request.COOKIES.get(COOKIE, "")
     return known if _ID.fullmatch(known) else ""
 
@@ -56,13 +56,13 @@ def set_cookie(request: HttpRequest, response: HttpResponseBase) -> None:
 
 
 def device(request: HttpRequest) -> str:
-    """The browser, as a rate limit names it: by its cookie, and all without one together."""
-    known = request.COOKIES.get(COOKIE, "")
-    return callers.hashed("device", known) if _ID.fullmatch(known) else "device:none"
+    """The browser's name for a rate limit: by its cookie, and one for all without a cookie."""
+    known = known_id(request)
+    return callers.hashed("device", known) if known else "device:none"
 
 
 def is_bot(request: HttpRequest) -> bool:
-    """Whether the visitor says, or shows by saying nothing, that it is a program."""
+    """Whether the User-Agent header is missing or that of a program."""
     return looks_like_bot(request.headers.get("User-Agent", "")[:400])
 
 

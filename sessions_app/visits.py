@@ -2,10 +2,10 @@
 
 Visitors are counted in HyperLogLogs, which keep no visitor: 12 KiB a day, whatever their number,
 with a standard error of 0.81 %. Accounts are bits at the place of their id, so that days can be
-laid over each other. Neither holds an address, and programs that say so are left out.
+intersected. Neither holds an address, and programs that identify themselves are left out.
 
-A page view only notes; a thread sends what came together, about once a second, so no page waits
-for it. A process that is killed loses a second of visits, which no figure here would show.
+A page view is only noted; a thread sends the notes about once a second, so no page waits for it. A
+process that is killed loses a second of visits.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from __future__ import annotations
 import atexit
 import logging
 import threading
+import time
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 
-from config.redis.calls import Batch, Call, Command, Steps, aperform, perform
-from config.redis.connections import OUTAGE_ERRORS
+from config.redis.calls import Batch, Call, Command, Steps, perform
+from config.redis.connections import OUTAGE_ERRORS, get_redis
 from sessions_app import keys, visitors
 from sessions_app.functions import LIBRARY
 
@@ -36,6 +35,8 @@ FLUSH_SECONDS = 1.0
 MOST_WAITING = 100_000  # while Redis is away; beyond it, visits are dropped
 LARGEST_ID = 2**32 - 1  # a bitmap ends there
 RETURN_AFTER = (1, 7, 30)
+
+Note = tuple[str, str | int]  # a key, and a visitor or the id of an account
 
 logger = logging.getLogger("rostrum.visits")
 
@@ -53,7 +54,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Cohort:
-    """The accounts active on one day; `returned[n]` is None while that day has not come."""
+    """The accounts active on one day; `returned[n]` is None until n days later."""
 
     day: date
     active: int
@@ -65,25 +66,19 @@ class Cohort:
 
 
 class _Gathered:
-    """What was noted and not yet sent."""
+    """Visits that were noted and not yet sent."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.members: defaultdict[str, set[str]] = defaultdict(set)
-        self.bits: defaultdict[str, set[int]] = defaultdict(set)
-        self.waiting = 0
+        self.notes: set[Note] = set()
         self.wake = threading.Event()
         self.thread: threading.Thread | None = None
 
-    def add(self, members: dict[str, str], bits: dict[str, int]) -> None:
+    def add(self, notes: set[Note]) -> None:
         with self.lock:
-            if self.waiting >= MOST_WAITING:
+            if len(self.notes) >= MOST_WAITING:
                 return
-            self.waiting += len(members) + len(bits)
-            for key, member in members.items():
-                self.members[key].add(member)
-            for key, bit in bits.items():
-                self.bits[key].add(bit)
+            self.notes |= notes
             if settings.VISITS_IN_BACKGROUND and (
                 self.thread is None or not self.thread.is_alive()
             ):
@@ -91,28 +86,19 @@ class _Gathered:
                 self.thread.start()
         self.wake.set()
 
-    def take(self) -> tuple[dict[str, set[str]], dict[str, set[int]]]:
+    def take(self) -> set[Note]:
         with self.lock:
-            taken = dict(self.members), dict(self.bits)
-            self.members.clear()
-            self.bits.clear()
-            self.waiting = 0
+            taken, self.notes = self.notes, set()
         return taken
 
-    def give_back(self, members: dict[str, set[str]], bits: dict[str, set[int]]) -> None:
+    def give_back(self, notes: set[Note]) -> None:
         with self.lock:
-            for key, names in members.items():
-                self.members[key] |= names
-                self.waiting += len(names)
-            for key, places in bits.items():
-                self.bits[key] |= places
-                self.waiting += len(places)
+            self.notes |= notes
 
     def _run(self) -> None:
-        pause = threading.Event()
         while self.wake.wait():
             self.wake.clear()
-            pause.wait(FLUSH_SECONDS)
+            time.sleep(FLUSH_SECONDS)
             try:
                 flush()
             except OUTAGE_ERRORS:
@@ -126,7 +112,7 @@ _gathered = _Gathered()
 
 @atexit.register
 def _flush_the_rest() -> None:
-    if _gathered.waiting:
+    if _gathered.notes:
         try:
             flush()
         except Exception:
@@ -140,54 +126,47 @@ def record(request: HttpRequest, board: str | None = None) -> None:
     user = request.user
     account = user.pk if user.is_authenticated else None
     visitor = f"u:{account}" if account else visitors.visitor_id(request)
-    day = _name(timezone.localdate())
-    members = {keys.site_visitors(day): visitor}
-    if board is not None:
-        members[keys.board_visitors(board, day)] = visitor
-    _gathered.add(members, _bit_of(account, day))
-
-
-def note_active(user_id: int) -> None:
-    """An account did something without opening a page, such as sending a score."""
-    _gathered.add({}, _bit_of(user_id, _name(timezone.localdate())))
-
-
-def _bit_of(user_id: int | None, day: str) -> dict[str, int]:
-    if user_id is None or user_id > LARGEST_ID:
-        return {}
-    return {keys.active_accounts(day): user_id}
+    today = timezone.localdate()
+    notes: set[Note] = {(_visitors_key(place, today), visitor) for place in {None, board}}
+    if account is not None and account <= LARGEST_ID:
+        notes.add((_active_key(today), account))
+    _gathered.add(notes)
 
 
 def flush() -> None:
     """Send what was noted, in one round trip."""
-    members, bits = _gathered.take()
+    notes = _gathered.take()
+    visitors_by_key: defaultdict[str, list[str]] = defaultdict(list)
+    commands = []
+    for key, value in notes:
+        if isinstance(value, int):
+            commands.append(Command("SETBIT", key, value, 1))
+        else:
+            visitors_by_key[key].append(value)
+    commands += [Command("PFADD", key, *names) for key, names in visitors_by_key.items()]
+    commands += [Command("EXPIRE", key, KEPT, "NX") for key in {key for key, _ in notes}]
     try:
-        perform(_flush(members, bits))
+        Batch(commands).send(get_redis())
     except Exception:
-        _gathered.give_back(members, bits)
+        _gathered.give_back(notes)
         raise
 
 
 def discard() -> None:
-    """Forget what was noted and not yet sent."""
+    """Drop what was noted and not yet sent."""
     _gathered.take()
 
 
-def _flush(members: dict[str, set[str]], bits: dict[str, set[int]]) -> Steps[None]:
-    commands = [Command("PFADD", key, *sorted(names)) for key, names in members.items()]
-    commands += [
-        Command("SETBIT", key, place, 1) for key, places in bits.items() for place in places
-    ]
-    commands += [Command("EXPIRE", key, KEPT, "NX") for key in [*members, *bits]]
-    if commands:
-        yield Batch(commands)
+# Reading.
 
 
-# Asking.
+def _visitors_key(board: str | None, day: date) -> str:
+    name = day.isoformat()
+    return keys.site_visitors(name) if board is None else keys.board_visitors(board, name)
 
 
-def _name(day: date) -> str:
-    return day.isoformat()
+def _active_key(day: date) -> str:
+    return keys.active_accounts(day.isoformat())
 
 
 def _days_until(last: date | None, days: int) -> list[date]:
@@ -195,93 +174,53 @@ def _days_until(last: date | None, days: int) -> list[date]:
     return [last - timedelta(days=back) for back in reversed(range(days))]
 
 
-def _visitors_key(board: str | None, day: date) -> str:
-    if board is None:
-        return keys.site_visitors(_name(day))
-    return keys.board_visitors(board, _name(day))
-
-
-def _unique(board: str | None, days: int, last: date | None) -> Steps[Estimate]:
+def unique_steps(board: str | None, days: int, last: date | None) -> Steps[Estimate]:
     # PFCOUNT of several keys merges them and counts the result.
-    several = [_visitors_key(board, day) for day in _days_until(last, days)]
-    return Estimate(int((yield Command("PFCOUNT", *several))))
+    day_keys = [_visitors_key(board, day) for day in _days_until(last, days)]
+    return Estimate(int((yield Command("PFCOUNT", *day_keys))))
 
 
 def unique(board: str | None = None, *, days: int = 1, last: date | None = None) -> Estimate:
     """Different visitors over the `days` until today (or `last`): 7 for a week, 30 for a month."""
-    return perform(_unique(board, days, last))
-
-
-async def aunique(board: str | None = None, *, days: int = 1, last: date | None = None) -> Estimate:
-    return await aperform(_unique(board, days, last))
-
-
-def _unique_today(boards: Sequence[str]) -> Steps[dict[str, int]]:
-    today = timezone.localdate()
-    replies = yield Batch([Command("PFCOUNT", _visitors_key(board, today)) for board in boards])
-    return dict(zip(boards, replies, strict=True))
-
-
-def unique_today(boards: Sequence[str]) -> dict[str, int]:
-    """Today's visitors of each board, in one round trip."""
-    return perform(_unique_today(boards))
-
-
-async def aunique_today(boards: Sequence[str]) -> dict[str, int]:
-    return await aperform(_unique_today(boards))
-
-
-def _per_day(command: str, day_keys: dict[date, str]) -> Steps[dict[date, int]]:
-    replies: list[Any] = yield Batch([Command(command, key) for key in day_keys.values()])
-    return dict(zip(day_keys, replies, strict=True))
+    return perform(unique_steps(board, days, last))
 
 
 def unique_by_day(
     board: str | None = None, *, days: int = 30, last: date | None = None
 ) -> dict[date, int]:
     chosen = _days_until(last, days)
-    return perform(_per_day("PFCOUNT", {day: _visitors_key(board, day) for day in chosen}))
+    return _per_day(chosen, [Command("PFCOUNT", _visitors_key(board, day)) for day in chosen])
 
 
 def active_by_day(*, days: int = 30, last: date | None = None) -> dict[date, int]:
     """Accounts that were here on each day."""
     chosen = _days_until(last, days)
-    return perform(_per_day("BITCOUNT", {day: keys.active_accounts(_name(day)) for day in chosen}))
+    return _per_day(chosen, [Command("BITCOUNT", _active_key(day)) for day in chosen])
 
 
-def _retention(days: int, last: date | None) -> Steps[list[Cohort]]:
-    chosen = _days_until(last, days)
-    end = chosen[-1]
-    pairs = [
-        (day, after)
-        for day in chosen
-        for after in RETURN_AFTER
-        if day + timedelta(days=after) <= end
-    ]
-    replies = yield Batch(
-        [
-            *[Command("BITCOUNT", keys.active_accounts(_name(day))) for day in chosen],
-            *[_returned_call(day, day + timedelta(days=after)) for day, after in pairs],
-        ]
-    )
-    active = dict(zip(chosen, replies, strict=False))
-    returned = {pair: reply[1] for pair, reply in zip(pairs, replies[len(chosen) :], strict=True)}
-    return [
-        Cohort(day, active[day], {after: returned.get((day, after)) for after in RETURN_AFTER})
-        for day in chosen
-    ]
-
-
-def _returned_call(day: date, later: date) -> Call:
-    first, second = _name(day), _name(later)
-    places = [
-        keys.active_accounts(first),
-        keys.active_accounts(second),
-        keys.returned_accounts(first, second),
-    ]
-    return Call(RETURNED, places)
+def _per_day(days: list[date], commands: list[Command]) -> dict[date, int]:
+    return dict(zip(days, Batch(commands).send(get_redis()), strict=True))
 
 
 def retention(*, days: int = 14, last: date | None = None) -> list[Cohort]:
     """For each day: how many accounts were active, and came back after 1, 7 and 30 days."""
-    return perform(_retention(days, last))
+    active = active_by_day(days=days, last=last)
+    end = max(active)
+    pairs = [
+        (day, after)
+        for day in active
+        for after in RETURN_AFTER
+        if day + timedelta(days=after) <= end
+    ]
+    calls = [_returned_call(day, day + timedelta(days=after)) for day, after in pairs]
+    replies = Batch(calls).send(get_redis())
+    returned = {pair: reply[1] for pair, reply in zip(pairs, replies, strict=True)}
+    return [
+        Cohort(day, number, {after: returned.get((day, after)) for after in RETURN_AFTER})
+        for day, number in active.items()
+    ]
+
+
+def _returned_call(day: date, later: date) -> Call:
+    both = keys.returned_accounts(day.isoformat(), later.isoformat())
+    return Call(RETURNED, [_active_key(day), _active_key(later), both])

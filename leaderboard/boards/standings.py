@@ -234,9 +234,9 @@ def glances(boards: Sequence[Board], count: int) -> tuple[dict[str, Glance], int
 
 def _glances(boards: Sequence[Board], count: int) -> Steps[tuple[dict[str, Glance], int, int]]:
     tops = [_board_page(board, "", _page(0, count), None, for_page=False) for board in boards]
-    watching = presence._counts([None, *(board.slug for board in boards)])
-    visitors = [visits._unique(board.slug, 1, None) for board in boards]
-    found = yield from together([*tops, *visitors, watching, visits._unique(None, 1, None)])
+    watching = presence.counts_steps([None, *(board.slug for board in boards)])
+    visitors = [visits.unique_steps(board.slug, 1, None) for board in boards]
+    found = yield from together([*tops, *visitors, watching, visits.unique_steps(None, 1, None)])
     number = len(boards)
     here = found[-2]
     shown = {
@@ -361,7 +361,7 @@ def _mine(view: Operations, player_id: str) -> Steps[Mine | None]:
 
 
 def _online() -> Steps[frozenset[int] | None]:
-    found = yield from presence._online_ids(None, ONLINE_AT_ONCE)
+    found = yield from presence.online_ids_steps(None, ONLINE_AT_ONCE)
     return frozenset(found) if len(found) < ONLINE_AT_ONCE else None
 
 
@@ -384,5 +384,5 @@ def _has_places(board: Board) -> Steps[bool]:
 
 
 def _watching(board: Board) -> Steps[int]:
-    counts = yield from presence._counts([board.slug])
+    counts = yield from presence.counts_steps([board.slug])
     return counts[board.slug]

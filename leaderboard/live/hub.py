@@ -238,7 +238,7 @@ class Hub:
         elif message["type"] == "message":
             channel = message["channel"].decode()
             if channel == session_keys.presence_leaving():
-                self.viewers.hear_leaving(message["data"])
+                self.viewers.note_leaving(message["data"])
             elif channel == session_keys.sessions_ended():
                 self._end(parse_ended(message["data"]))
             elif channel == keys.notices_live():

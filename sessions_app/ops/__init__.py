@@ -1,8 +1,8 @@
 """The operations page: sections of facts, each with a sentence on what is good and what is not.
 
-An app adds a section with `register`; the page shows them in the order of their `place`.
-What a section asks of Redis must be bounded whatever the data, and the answers are kept for a few
-seconds, so that ten people watching the page cost as much as one.
+An app adds a section with `register`; the page shows them in the order of their `place`. What a
+section reads from Redis must be bounded whatever the data, and is kept for a few seconds, so that
+ten readers of the page cost as much as one.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ logger = logging.getLogger("rostrum.ops")
 
 @dataclass(frozen=True)
 class Fact:
-    """One figure. `warning` says that somebody should act; `meaning` what is good and what not.
-    With a `permission`, it is for those who have it."""
+    """One figure. `warning` means that somebody should act; `meaning` explains what is good. With a
+    `permission`, only users who have it see it."""
 
     name: str
     value: str
@@ -38,8 +38,8 @@ class Fact:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows with a sentence on how to read them; `empty` is said when there are none. With a
-    `permission`, they are for those who have it."""
+    """Rows with a sentence on how to read them; `empty` is shown when there are none. With a
+    `permission`, only users who have it see them."""
 
     title: str
     columns: Sequence[str]
@@ -60,7 +60,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Section:
-    """One part of the page. Sections with a smaller `place` stand higher."""
+    """One part of the page. Sections with a smaller `place` come first."""
 
     title: str
     place: int
@@ -73,7 +73,7 @@ class Section:
         return [fact for fact in self.facts if fact.warning]
 
     def shown_to(self, user: Any) -> Section:
-        """What this person may see of it."""
+        """The section with what this user may see."""
 
         def may_see(part: Fact | Table) -> bool:
             return not part.permission or user.has_perm(part.permission)
@@ -84,8 +84,8 @@ class Section:
 
 @dataclass(frozen=True)
 class LivePart:
-    """A part that the page loads by itself, and again when a stream says so. `address` and `stream`
-    are names of addresses; only staff with `permission` see it."""
+    """A part that the page loads by itself, and again with each event of a stream. `address` and
+    `stream` are names of addresses; only staff with `permission` see it."""
 
     address: str
     stream: str
@@ -133,7 +133,7 @@ def sections() -> list[Section]:
 
 
 def forget() -> None:
-    """Ask again at the next look."""
+    """Read everything again for the next page."""
     _page.kept.clear()
 
 

@@ -1,4 +1,4 @@
-"""Who is here, who came by, and who came back."""
+"""Who is online, who visited, and who came back."""
 
 from __future__ import annotations
 

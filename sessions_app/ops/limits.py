@@ -1,4 +1,4 @@
-"""What the rate limits did today."""
+"""The rate limits today."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Redis is: from INFO, CONFIG GET and the slow log, each of which costs it microseconds."""
+"""The state of Redis: from INFO, CONFIG GET and the slow log, which cost it microseconds each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCRIPT_CALLS = frozenset({"EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"})
 FUNCTION_CALLS = frozenset({"FCALL", "FCALL_RO"})
 MANY_CLIENTS = 0.8  # of maxclients
 FULL = 0.8  # of maxmemory
-# A small server always looks fragmented: its own code weighs more than the data.
+# A small server always looks fragmented: its own code uses more memory than the data.
 FRAGMENTATION_MATTERS_FROM = 256 * 1024 * 1024
 GOOD_FRAGMENTATION = 1.5
 OLD_SAVE = 24 * 3600
@@ -187,7 +187,7 @@ def _keeping(client: Any, info: dict[str, Any]) -> Iterator[Fact]:
 def _snapshots(client: Any) -> str:
     try:
         return str(client.config_get("save").get("save", ""))
-    except ResponseError:  # services that hide CONFIG look after snapshots themselves
+    except ResponseError:  # services that disable CONFIG manage snapshots themselves
         return "hidden"
 
 

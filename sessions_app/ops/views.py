@@ -73,7 +73,7 @@ def _has_token(request: HttpRequest) -> bool:
 
 
 def _is_this_machine(request: HttpRequest) -> bool:
-    """Behind a proxy on this machine that TRUSTED_PROXIES does not count, everybody would be."""
+    """False behind a proxy that TRUSTED_PROXIES does not count: everybody would be local."""
     if not settings.TRUSTED_PROXIES and any(name in request.headers for name in FORWARDED):
         return False
     try:

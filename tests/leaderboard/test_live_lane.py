@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 import redis
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connections
@@ -232,7 +233,7 @@ async def test_it_ends_when_its_device_is_signed_out(cup: Board) -> None:
     await stream.start()
     await stream.until(b"event: notice")
     user = await User.objects.aget(player__id="ada")
-    await devices.asign_out_all(user.pk)
+    await sync_to_async(devices.sign_out_all)(user.pk)
     await asyncio.wait_for(stream.task, 2)
     again = Stream("/live/notices/", cookie=cookie)
     await asyncio.wait_for(again.task, 20)

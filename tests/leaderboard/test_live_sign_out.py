@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import redis
+from asgiref.sync import sync_to_async
 
 from config.redis.connections import close_async_redis
 from leaderboard.live.hub import Hub, close_hub, get_hub
@@ -42,7 +43,7 @@ async def test_signing_out_a_device_ends_its_streams_and_no_other(hub: Hub) -> N
     anonymous = Stream(hub)
     for stream in (*streams, anonymous):
         await stream.next("snapshot")
-    await devices.asign_out_all(7, keep=laptop.digest)
+    await sync_to_async(devices.sign_out_all)(7, keep=laptop.digest)
     assert await ends(streams[0])
     assert await ends(streams[1])
     assert list(hub._by_session) == [laptop.digest]

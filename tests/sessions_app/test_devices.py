@@ -1,6 +1,7 @@
 """Where one is signed in, and signing out from afar."""
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.test import Client
@@ -111,16 +112,6 @@ def test_signing_out_everywhere_or_here_ends_this_session_too(ann, redis_client,
     assert is_signed_in(phone) is ("device" in form)
 
 
-async def test_the_asynchronous_twins(ann):
-    store = SessionStore()
-    await store.aset("_auth_user_id", str(ann.pk))
-    await store.asave()
-    (device,) = await devices.alist_devices(ann.pk)
-    assert device.digest == store.digest
-    assert await devices.asign_out_all(ann.pk) == 1
-    assert await devices.alist_devices(ann.pk) == []
-
-
 def test_an_entry_without_a_session_is_dropped_at_the_next_look(ann, redis_client):
     client = browser(ann)
     redis_client.zadd(keys.user_sessions(ann.pk), {"0" * 64: 9e9})
@@ -185,7 +176,7 @@ async def test_an_asynchronous_request_notes_the_device_too(async_client, redis_
     user = await User.objects.acreate_user("ann")
     await async_client.aforce_login(user)
     await async_client.get("/accounts/devices/", headers={"user-agent": FIREFOX})
-    (device,) = await devices.alist_devices(user.pk)
+    (device,) = await sync_to_async(devices.list_devices)(user.pk)
     assert device.browser == "Firefox 143"
 
 

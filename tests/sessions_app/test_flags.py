@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse
 from django.template import Context, Template
 
 from sessions_app import flags, keys
-from sessions_app.flags import aflag_enabled, flag_enabled, flag_required
+from sessions_app.flags import flag_enabled, flag_required
 from sessions_app.models import Flag
 from sessions_app.visitors import COOKIE
 from tests.servers import ON_CLUSTER
@@ -161,21 +161,6 @@ def test_the_decorator_hides_a_page(rf, save):
         page(request)
     save("nearby", state="on")
     assert page(request).content == b"here"
-
-
-@pytest.mark.django_db(transaction=True)
-async def test_the_decorator_works_on_an_asynchronous_page(rf):
-    @flag_required("nearby")
-    async def page(request):
-        return HttpResponse("here")
-
-    request = rf.get("/")
-    request.user = AnonymousUser()
-    with pytest.raises(Http404):
-        await page(request)
-    await Flag.objects.aupdate_or_create(name="nearby", defaults={"state": "on"})
-    assert (await page(request)).content == b"here"
-    assert await aflag_enabled("nearby", request)
 
 
 def test_the_template_tag(rf, save):

@@ -3,12 +3,17 @@
 import json
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import AnonymousUser, User
 
 from config.redis.connections import get_async_redis, get_redis
 from leaderboard.models import Player
 from sessions_app import keys, presence
 from tests.sessions_app.test_backend import in_threads
+
+count = sync_to_async(presence.count)
+is_online = sync_to_async(presence.is_online)
+touch = sync_to_async(presence.touch)
 
 
 def move_back(client, key, seconds):
@@ -37,13 +42,9 @@ def test_who_is_touched_is_here_on_the_site_and_on_the_board():
     assert not presence.is_online(3, "chess")
 
 
-async def test_the_asynchronous_twins_say_the_same():
-    await presence.atouch(["u:1", "v:abc"], "chess")
-    assert await presence.acount("chess") == 2
-    assert await presence.aonline_ids() == [1]
-    assert await presence.ais_online(1, "chess")
-    assert await presence.alast_seen(1) is not None
-    await presence.aleave(["u:1"], "chess")
+async def test_the_asynchronous_twin_says_the_same():
+    await touch(["u:1", "v:abc"], "chess")
+    assert await presence.aonline_among([1, 2], "chess") == {1}
 
 
 def test_two_tabs_count_once():
@@ -135,7 +136,7 @@ def test_a_batch_of_a_thousand_is_one_round_trip(redis_client):
 def test_an_account_that_hides_is_counted_but_not_named(rf, monkeypatch):
     shy = User.objects.create_user("shy")
     open_ = User.objects.create_user("open")
-    monkeypatch.setattr(presence, "_hides", [])
+    monkeypatch.setattr(presence, "_hidden_when", [])
     presence.hide_when(lambda user: user.username == "shy")
     request = rf.get("/")
     viewers = []
@@ -174,7 +175,7 @@ class TestViewers:
         viewers.join("v:a", "go")
         assert await viewers.tick() == {"chess": 1, "go": 1}
         assert await viewers.tick() == {}
-        assert await presence.acount() == 2
+        assert await count() == 2
 
     async def test_all_are_sent_again_every_twenty_seconds_and_not_before(
         self, viewers, clock, redis_client
@@ -198,11 +199,11 @@ class TestViewers:
         viewers.leave("u:1", "chess")
         await viewers.tick()
         move_back(redis_client, keys.board_accounts("chess"), presence.GRACE)
-        assert await presence.ais_online(1, "chess")
+        assert await is_online(1, "chess")
         viewers.leave("u:1", "chess")
         await viewers.tick()
         move_back(redis_client, keys.board_accounts("chess"), presence.GRACE)
-        assert not await presence.ais_online(1, "chess")
+        assert not await is_online(1, "chess")
         assert len(viewers) == 0
 
     async def test_who_moves_between_boards_stays_on_the_site(self, viewers, redis_client):
@@ -213,8 +214,8 @@ class TestViewers:
         await viewers.tick()
         for place in (keys.board_accounts("chess"), keys.site_accounts()):
             move_back(redis_client, place, presence.GRACE)
-        assert await presence.ais_online(1)
-        assert not await presence.ais_online(1, "chess")
+        assert await is_online(1)
+        assert not await is_online(1, "chess")
 
     async def test_a_tab_in_another_process_keeps_the_viewer_here(self, clock, redis_client):
         here, there = presence.Viewers(clock=clock), presence.Viewers(clock=clock)
@@ -228,23 +229,23 @@ class TestViewers:
             here.leave("u:1", "chess")
             await here.tick()
             for _ in range(2):  # the site and the board
-                there.hear_leaving((await pubsub.get_message(timeout=5))["data"])
+                there.note_leaving((await pubsub.get_message(timeout=5))["data"])
         await there.tick()
         for place in (keys.board_accounts("chess"), keys.site_accounts()):
             move_back(redis_client, place, presence.GRACE)
-        assert await presence.ais_online(1, "chess")
-        assert await presence.ais_online(1)
+        assert await is_online(1, "chess")
+        assert await is_online(1)
 
     async def test_streams_opened_before_signing_in_count_as_the_account(self, viewers):
         viewers.join("v:home/a", "chess")
         viewers.join("v:home/a", "chess")
         viewers.join("v:office/b", "chess")
         assert await viewers.tick() == {"chess": 2}
-        viewers.hear_leaving(json.dumps({"board": "", "viewers": ["v:home/a"], "became": "u:1"}))
+        viewers.note_leaving(json.dumps({"board": "", "viewers": ["v:home/a"], "became": "u:1"}))
         viewers.join("u:1", "chess")
         await viewers.tick()
-        assert await presence.acount("chess") == await presence.acount() == 2
-        assert await presence.ais_online(1, "chess")
+        assert await count("chess") == await count() == 2
+        assert await is_online(1, "chess")
         for viewer in ("v:home/a", "v:home/a", "u:1", "v:office/b"):
             viewers.leave(viewer, "chess")
         assert len(viewers) == 0
@@ -254,16 +255,16 @@ class TestViewers:
             viewers.join(f"v:home/{number}", "chess")
         viewers.join("v:office/1", "chess")
         assert await viewers.tick() == {"chess": 2}
-        assert await presence.acount() == 2
+        assert await count() == 2
         for number in range(999):
             viewers.leave(f"v:home/{number}", "chess")
         await viewers.tick()
         move_back(redis_client, keys.board_others("chess"), presence.GRACE)
-        assert await presence.acount("chess") == 2
+        assert await count("chess") == 2
         viewers.leave("v:home/999", "chess")
         await viewers.tick()
         move_back(redis_client, keys.board_others("chess"), presence.GRACE)
-        assert await presence.acount("chess") == 1
+        assert await count("chess") == 1
 
     async def test_who_stays_at_an_address_where_somebody_signs_in_stays_counted(self, viewers):
         viewers.join("v:home/a", "chess")
@@ -271,9 +272,9 @@ class TestViewers:
         await viewers.tick()
         news = {"board": "", "viewers": ["v:home/a"], "became": "u:1"}
         get_redis().zrem(keys.site_others(), "v:home")
-        viewers.hear_leaving(json.dumps(news))
+        viewers.note_leaving(json.dumps(news))
         await viewers.tick()
-        assert await presence.acount("chess") == await presence.acount() == 2
+        assert await count("chess") == await count() == 2
         viewers.leave("v:home/b", "chess")
         viewers.join("v:home/a", "chess")  # signed out again
         viewers.leave("v:home/a", "chess")

@@ -4,9 +4,11 @@ import shutil
 from datetime import date, timedelta
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.base import UpdateError
 
+from config.redis.calls import aperform
 from config.redis.connections import cache_settings, close_async_redis, get_redis
 from leaderboard import keys as leaderboard_keys
 from leaderboard.models import Board
@@ -65,15 +67,16 @@ async def test_the_asynchronous_side(server):
     await session.aset(SESSION_KEY, "8")
     await session.asave()
     await session.acycle_key()
-    assert len(await devices.alist_devices(8)) == 1
+    assert len(await sync_to_async(devices.list_devices)(8)) == 1
     viewers = presence.Viewers()
     for board in ("go", "chess", "darts"):
         viewers.join("u:8", board)
     await viewers.tick()
-    assert await presence.acounts(["go", "chess", "darts"]) == {"go": 1, "chess": 1, "darts": 1}
+    counts = await aperform(presence.counts_steps(["go", "chess", "darts"]))
+    assert counts == {"go": 1, "chess": 1, "darts": 1}
     viewers.leave("u:8", "darts")
     await viewers.tick()
-    assert await devices.asign_out_all(8) == 1
+    assert await sync_to_async(devices.sign_out_all)(8) == 1
     await close_async_redis()
 
 
@@ -90,9 +93,11 @@ def test_visits(server):
     last = date(2026, 3, 2)
     for back in range(2):
         day = (last - timedelta(days=back)).isoformat()
-        members = {keys.site_visitors(day): {"a", f"b{back}"}}
-        members |= {keys.board_visitors(f"board{number}", day): {"a"} for number in range(5)}
-        visits.perform(visits._flush(members, {keys.active_accounts(day): {1, 2 + back}}))
+        notes = {(keys.site_visitors(day), name) for name in ("a", f"b{back}")}
+        notes |= {(keys.board_visitors(f"board{number}", day), "a") for number in range(5)}
+        notes |= {(keys.active_accounts(day), account) for account in (1, 2 + back)}
+        visits._gathered.give_back(notes)
+        visits.flush()
     assert visits.unique(days=7, last=last).count == 3
     assert visits.unique("board3", days=2, last=last).count == 1
     cohort = visits.retention(days=2, last=last)[0]
