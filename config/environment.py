@@ -159,12 +159,10 @@ def private_folder(path: Path) -> Path:
 
 def local_secret(path: Path) -> str:
     """A key that is created once; when two processes start at once, both use the first."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    secret = get_random_secret_key()
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with path.open("x") as file:  # readable by its owner only, by the umask
+            file.write(secret)
     except FileExistsError:
         return path.read_text().strip()
-    with os.fdopen(descriptor, "w") as file:
-        secret = get_random_secret_key()
-        file.write(secret)
     return secret

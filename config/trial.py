@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from django.conf import settings
@@ -13,10 +12,7 @@ ADMIN = "admin"
 
 
 def keep_password(password: str) -> None:
-    path = _file()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(password + "\n")
+    _file().write_text(password + "\n")  # readable by its owner only, as all of VAR_DIR
 
 
 def valid_password() -> str:

@@ -46,15 +46,15 @@ class PolicyOverrideAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         if not self.has_view_permission(request):
             raise PermissionDenied
         form = CallerForm(request.POST or None)
-        standing: dict[str, Any] = {}
+        found: dict[str, Any] = {}
         if request.method == "POST" and form.is_valid():
             policy, caller = form.cleaned_data["policy"], form.cleaned_data["name"]
             self._act(request, policy, caller, form.cleaned_data["hours"])
             decision = selectors.peek(policy, caller)
-            pairs = zip(decision.policy.limits, decision.standings, strict=True)
-            standing = {
-                "standing_of": f"{policy}: {caller}",
-                "standings": list(pairs),
+            pairs = zip(decision.policy.limits, decision.limit_states, strict=True)
+            found = {
+                "shown_caller": f"{policy}: {caller}",
+                "limit_states": list(pairs),
                 "blocked_until": selectors.blocked_until(policy, caller),
             }
         context = {
@@ -64,7 +64,7 @@ class PolicyOverrideAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             "form": form,
             "may_change": self.has_change_permission(request),
             "summary": selectors.summary(),
-            **standing,
+            **found,
         }
         return TemplateResponse(request, "admin/ratelimit/policyoverride/callers.html", context)
 

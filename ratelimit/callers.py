@@ -172,7 +172,7 @@ def of(request: HttpRequest, by: Iterable[str]) -> str:
     return "+".join([find_caller(name)(request) for name in by])
 
 
-def spelled_out(by: Iterable[str], text: str) -> str:
+def from_text(by: Iterable[str], text: str) -> str:
     """The same name from what staff type: `ip=203.0.113.7 username=ada`, or as lists show it.
 
     Raises ValueError with the expected form.
@@ -182,11 +182,11 @@ def spelled_out(by: Iterable[str], text: str) -> str:
         return name
     values = dict(word.partition("=")[::2] for word in name.split())
     if set(values) != set(by):
-        raise ValueError(_spelling(by))
+        raise ValueError(_expected(by))
     return "+".join([_NAMES.get(word, str)(values[word]) for word in by])
 
 
-def _spelling(by: Iterable[str]) -> str:
+def _expected(by: Iterable[str]) -> str:
     return "expected " + " ".join(f"{name}=…" for name in by) + ", or a name from the lists"
 
 

@@ -17,7 +17,7 @@ class Reason(StrEnum):
     OUTAGE = "outage"  # Redis is away, and the policy is open or closed then
 
 
-class Standing(NamedTuple):
+class LimitState(NamedTuple):
     """The state of one limit of a policy. Times in seconds."""
 
     limit: int
@@ -39,17 +39,17 @@ class Decision(NamedTuple):
     reset_after: float
     retry_after: float
     policy: Policy
-    several: tuple[Standing, ...] = ()  # each limit of a policy that has more than one
+    several: tuple[LimitState, ...] = ()  # each limit of a policy that has more than one
     reason: Reason = Reason.LIMITS
 
     def __bool__(self) -> bool:
         return self.allowed
 
     @property
-    def standings(self) -> tuple[Standing, ...]:
+    def limit_states(self) -> tuple[LimitState, ...]:
         """The state of each limit; empty when the limits were not checked."""
         if self.reason is not Reason.LIMITS:
             return ()
         return self.several or (
-            Standing(self.limit, self.remaining, self.reset_after, self.retry_after),
+            LimitState(self.limit, self.remaining, self.reset_after, self.retry_after),
         )

@@ -49,7 +49,7 @@ class CallerForm(forms.Form):
         data = super().clean() or {}
         if "policy" in data and "caller" in data:
             try:
-                data["name"] = callers.spelled_out(policies.get(data["policy"]).by, data["caller"])
+                data["name"] = callers.from_text(policies.get(data["policy"]).by, data["caller"])
             except ValueError as error:
                 self.add_error("caller", str(error))
         return data

@@ -131,7 +131,7 @@ def hold(policy: str | Policy, caller: str, cost: int = 1) -> Iterator[Decision]
     """Around plain code: charges at the start, and gives a place "at once" back at the end.
 
     The block runs in any case; check the decision. What may last longer than a lease uses
-    `leases.akept`.
+    `leases.hold`.
     """
     lease = secrets.token_hex(8)
     decision = hit(policy, caller, cost, lease=lease)

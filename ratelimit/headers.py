@@ -42,11 +42,10 @@ def _quota(limit: Limit) -> str:
     return f"q={limit.capacity};w={ceil(limit.capacity * limit.window / limit.count)}"
 
 
-def _standing_items(decision: Decision) -> str:
-    pairs = zip(limit_names(decision.policy), decision.standings, strict=True)
+def _state_items(decision: Decision) -> str:
+    pairs = zip(limit_names(decision.policy), decision.limit_states, strict=True)
     return ", ".join(
-        f'"{name}";r={standing.remaining};t={ceil(standing.reset_after)}'
-        for name, standing in pairs
+        f'"{name}";r={state.remaining};t={ceil(state.reset_after)}' for name, state in pairs
     )
 
 
@@ -56,11 +55,11 @@ def values(decisions: Iterable[Decision]) -> dict[str, str]:
     A shadow policy is not shown, and neither is one that decided without its limits.
     """
     decisions = list(decisions)
-    shown = [d for d in decisions if d.standings and not d.policy.shadow]
+    shown = [d for d in decisions if d.limit_states and not d.policy.shadow]
     headers = {}
     if shown:
         headers["RateLimit-Policy"] = ", ".join(policy_value(d.policy) for d in shown)
-        headers["RateLimit"] = ", ".join(_standing_items(d) for d in shown)
+        headers["RateLimit"] = ", ".join(_state_items(d) for d in shown)
     waits = [d.retry_after for d in decisions if not d.allowed]
     if waits:
         headers["Retry-After"] = str(retry_after(max(waits)))
@@ -73,10 +72,10 @@ def retry_after(seconds: float) -> int:
 
 def violated(decision: Decision) -> list[str]:
     """The names of the limits that denied."""
-    if not decision.standings:
+    if not decision.limit_states:
         return [decision.policy.name]
-    pairs = zip(limit_names(decision.policy), decision.standings, strict=True)
-    return [name for name, standing in pairs if standing.retry_after > 0]
+    pairs = zip(limit_names(decision.policy), decision.limit_states, strict=True)
+    return [name for name, state in pairs if state.retry_after > 0]
 
 
 def problem_type(decision: Decision) -> str:

@@ -50,7 +50,7 @@ _keepers: WeakKeyDictionary[asyncio.AbstractEventLoop, _Keeper] = WeakKeyDiction
 
 
 @asynccontextmanager
-async def akept(policy: str, caller: str) -> AsyncIterator[Decision]:
+async def hold(policy: str, caller: str) -> AsyncIterator[Decision]:
     """Hold a place "at once" for as long as the block lasts, when the decision allows it."""
     lease = secrets.token_hex(8)
     decision = await guard.ahit(policy, caller, lease=lease)

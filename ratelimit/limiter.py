@@ -20,7 +20,7 @@ from typing import Any
 from config.redis.functions import Function
 from config.redis.wire import AsyncWire, Wire
 from ratelimit.algorithms import Algorithm
-from ratelimit.decision import Decision, Standing
+from ratelimit.decision import Decision, LimitState
 from ratelimit.functions import LIBRARY
 from ratelimit.policy import MICROSECONDS, Policy
 from ratelimit.shield import Shield
@@ -83,8 +83,8 @@ def _read(policy: Policy, reply: Sequence[int]) -> Decision:
             retry / MICROSECONDS,
             policy,
         )
-    standings = tuple(
-        Standing(
+    limit_states = tuple(
+        LimitState(
             capacity,
             reply[at],
             reply[at + 1] / MICROSECONDS,
@@ -93,8 +93,8 @@ def _read(policy: Policy, reply: Sequence[int]) -> Decision:
         for capacity, at in zip(capacities, range(1, len(reply), 3), strict=True)
     )
     # The one that denies longest; when none does, the one with the smallest share left.
-    tightest = max(standings, key=lambda s: (s.retry_after, -s.remaining / s.limit))
-    return Decision(reply[0] == 1, *tightest, policy, standings)
+    tightest = max(limit_states, key=lambda s: (s.retry_after, -s.remaining / s.limit))
+    return Decision(reply[0] == 1, *tightest, policy, limit_states)
 
 
 _HIT = LIBRARY["hit"]

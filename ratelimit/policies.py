@@ -74,7 +74,7 @@ def override(sentences: Mapping[str, str]) -> None:
             changed[name] = overridden(name, text)
         except (PolicyError, UnknownPolicyError) as error:
             # It was checked when it was saved; a new release may know other policies.
-            logger.warning("Override ignored", extra={"policy": name, "reason": str(error)})
+            logger.warning("override ignored", extra={"policy": name, "reason": str(error)})
     _in_force = _configured | changed
 
 

@@ -60,7 +60,7 @@ async def acheck(request: HttpRequest, name: str) -> Decision | None:
 
 
 @asynccontextmanager
-async def akept(request: HttpRequest, name: str) -> AsyncIterator[bool]:
+async def hold(request: HttpRequest, name: str) -> AsyncIterator[bool]:
     """Hold a place "at once" for as long as the block lasts; false when there is none.
 
     For what outlives a view, such as a stream; the caller of this adds headers and refuses.
@@ -69,7 +69,7 @@ async def akept(request: HttpRequest, name: str) -> AsyncIterator[bool]:
     if charge is None:
         yield True
         return
-    async with leases.akept(name, charge.caller) as decision:
+    async with leases.hold(name, charge.caller) as decision:
         yield decision.allowed
 
 

@@ -56,8 +56,8 @@ class Shield:
         """Keep a denial; `asked` is the monotonic time before the call was sent."""
         policy = decision.policy
         waits = [
-            standing.retry_after
-            for limit, standing in zip(policy.limits, decision.standings, strict=True)
+            state.retry_after
+            for limit, state in zip(policy.limits, decision.limit_states, strict=True)
             if limit.algorithm is not Algorithm.AT_ONCE
         ]
         wait = max(waits, default=0.0)
@@ -92,10 +92,10 @@ def _aged(decision: Decision, passed: float) -> Decision:
         reset_after=max(0.0, decision.reset_after - passed),
         retry_after=decision.retry_after - passed,
         several=tuple(
-            standing._replace(
-                reset_after=max(0.0, standing.reset_after - passed),
-                retry_after=max(0.0, standing.retry_after - passed),
+            state._replace(
+                reset_after=max(0.0, state.reset_after - passed),
+                retry_after=max(0.0, state.retry_after - passed),
             )
-            for standing in decision.several
+            for state in decision.several
         ),
     )

@@ -15,6 +15,4 @@ class SessionsConfig(AppConfig):
         from sessions_app.ops.limits import limits
         from sessions_app.ops.server import redis_servers
 
-        ops.register(redis_servers)
-        ops.register(audience)
-        ops.register(limits)
+        ops.register(redis_servers, audience, limits)

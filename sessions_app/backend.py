@@ -156,7 +156,7 @@ class SessionStore(SessionBase):
     def load(self) -> dict[str, Any]:
         return self._perform(self._load())
 
-    def set_aside(self) -> None:
+    def read_as_empty(self) -> None:
         """Read as empty for the rest of this request, because Redis is away. It keeps its key, and
         so the browser keeps its cookie."""
         self._session_cache: dict[str, Any] = {}

@@ -28,7 +28,7 @@ def readable_without_session(
         try:
             bool(request.user.is_authenticated)  # loads the session
         except OUTAGE_ERRORS as outage:
-            cast("SessionStore", request.session).set_aside()
+            cast("SessionStore", request.session).read_as_empty()
             try:
                 response = view(request, *args, **kwargs)
             except Http404:

@@ -25,7 +25,7 @@ from django.utils.translation import get_language_from_request
 
 from config.sql import ask_sql
 from config.web.health import RETRY_AFTER
-from config.web.hosts import is_welcome
+from config.web.hosts import is_allowed
 from config.web.outages import OUTAGES, explained
 from config.web.problems import CONTENT_TYPE, problem_body
 from leaderboard.access import listing
@@ -66,12 +66,12 @@ class LiveLane:
         if (
             match is None
             or scope["method"] != "GET"
-            or not is_welcome(dict(scope["headers"]), scope["scheme"])
+            or not is_allowed(dict(scope["headers"]), scope["scheme"])
         ):
             await self.application(scope, receive, send)
             return
         request = ASGIRequest(scope, BytesIO())
-        async with limited_requests.akept(request, POLICY) as has_place:
+        async with limited_requests.hold(request, POLICY) as has_place:
             if has_place:
                 try:
                     admitted = await ask_sql(admit, request, match["slug"], match["page"])

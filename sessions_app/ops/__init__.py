@@ -104,12 +104,10 @@ class _Page:
 _page = _Page()
 
 
-def register(source: Callable[[], Section]) -> Callable[[], Section]:
-    """Add a section; call it from an app's `ready`, or use it as a decorator."""
-    if source not in _page.sources:
-        _page.sources.append(source)
-        forget()
-    return source
+def register(*sources: Callable[[], Section]) -> None:
+    """Add sections; call it from an app's `ready`."""
+    _page.sources += [source for source in sources if source not in _page.sources]
+    forget()
 
 
 def register_live(part: LivePart) -> None:

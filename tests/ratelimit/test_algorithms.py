@@ -32,12 +32,12 @@ SMALL = settings(
 
 
 def microseconds(decision):
-    standing = decision.standings[0]
+    state = decision.limit_states[0]
     return (
         decision.allowed,
-        standing.remaining,
-        round(standing.reset_after * MICROSECONDS),
-        round(standing.retry_after * MICROSECONDS),
+        state.remaining,
+        round(state.reset_after * MICROSECONDS),
+        round(state.retry_after * MICROSECONDS),
     )
 
 

@@ -124,8 +124,8 @@ def test_any_function_can_name_the_caller():
 def test_staff_can_spell_a_caller_out():
     posted = RequestFactory().post("/", {"username": "ada"}, REMOTE_ADDR=PEER)
     by = ["ip", "username"]
-    assert callers.spelled_out(by, f"username=Ada ip={PEER}") == callers.of(posted, by)
-    assert callers.spelled_out(by, "ip:abc+username:def") == "ip:abc+username:def"
+    assert callers.from_text(by, f"username=Ada ip={PEER}") == callers.of(posted, by)
+    assert callers.from_text(by, "ip:abc+username:def") == "ip:abc+username:def"
     for text in ("", "ip=1.1.1.1", "user=3"):
         with pytest.raises(ValueError, match="ip=… username=…"):
-            callers.spelled_out(by, text)
+            callers.from_text(by, text)

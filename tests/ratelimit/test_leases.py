@@ -25,19 +25,19 @@ def ends(redis_client):
 
 async def test_a_kept_lease_is_renewed_until_it_is_given_back(redis_client, monkeypatch):
     monkeypatch.setattr(leases, "_lease_seconds", lambda policy: 0.1)
-    async with leases.akept("alone", "ada") as first:
+    async with leases.hold("alone", "ada") as first:
         assert first
         ((lease, end),) = ends(redis_client).items()
         await asyncio.to_thread(wait_for, lambda: ends(redis_client)[lease] > end)
-        async with leases.akept("alone", "ada") as second:
+        async with leases.hold("alone", "ada") as second:
             assert not second
     assert not ends(redis_client)
-    async with leases.akept("alone", "ada") as third:
+    async with leases.hold("alone", "ada") as third:
         assert third
 
 
 async def test_no_task_is_left_when_nothing_is_held():
-    async with leases.akept("alone", "ada"):
+    async with leases.hold("alone", "ada"):
         assert len(asyncio.all_tasks()) == 2
     await asyncio.sleep(0)
     assert len(asyncio.all_tasks()) == 1
@@ -45,16 +45,16 @@ async def test_no_task_is_left_when_nothing_is_held():
 
 async def test_a_request_holds_a_place_of_its_own(redis_client):
     request = RequestFactory().get("/", REMOTE_ADDR="203.0.113.7")
-    async with requests.akept(request, "alone") as first, requests.akept(request, "alone") as next_:
+    async with requests.hold(request, "alone") as first, requests.hold(request, "alone") as next_:
         assert first
         assert not next_
-    async with requests.akept(request, "free") as first, requests.akept(request, "free") as next_:
+    async with requests.hold(request, "free") as first, requests.hold(request, "free") as next_:
         assert first
         assert not next_
 
 
 async def test_an_exempt_request_needs_no_place():
     request = RequestFactory().get("/", REMOTE_ADDR="127.0.0.1")
-    async with requests.akept(request, "free") as first, requests.akept(request, "free") as next_:
+    async with requests.hold(request, "free") as first, requests.hold(request, "free") as next_:
         assert first
         assert next_

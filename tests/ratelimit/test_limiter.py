@@ -2,7 +2,7 @@ import subprocess
 import sys
 
 from ratelimit.algorithms import TIMED
-from ratelimit.decision import Standing
+from ratelimit.decision import LimitState
 from ratelimit.limiter import AsyncLimiter, Limiter
 from ratelimit.sentence import parse
 from tests.servers import wait_for
@@ -40,7 +40,7 @@ def test_several_limits_are_charged_together_or_not_at_all(redis_client):
     denied = limiter.hit(BOTH, "ada")
     assert not denied
     assert (denied.limit, denied.remaining) == (3, 0)
-    minute, hour = denied.standings
+    minute, hour = denied.limit_states
     assert minute.retry_after > 0
     assert (hour.remaining, hour.retry_after) == (2, 0)  # the denied call was not charged here
 
@@ -136,7 +136,7 @@ async def test_the_async_twin_does_the_same(redis_server):
         assert not await limiter.hit(BOTH, "ada")
         assert not await limiter.peek(BOTH, "ada")
         await limiter.reset(BOTH, "ada")
-        assert (await limiter.peek(BOTH, "ada")).standings[0] == Standing(3, 3, 0.0, 0.0)
+        assert (await limiter.peek(BOTH, "ada")).limit_states[0] == LimitState(3, 3, 0.0, 0.0)
 
 
 def test_so_many_at_once_and_no_more(redis_client):

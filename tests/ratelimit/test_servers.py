@@ -38,15 +38,15 @@ def _on_that_server(address, settings):
 
 def test_several_limits_share_a_slot():
     assert [guard.hit("four", "ada").allowed for _ in range(4)] == [True] * 3 + [False]
-    standings = selectors.peek("four", "ada").standings
-    assert [standing.remaining for standing in standings] == [0, 97, 97, 2]
+    limit_states = selectors.peek("four", "ada").limit_states
+    assert [state.remaining for state in limit_states] == [0, 97, 97, 2]
 
 
 async def test_the_asynchronous_side():
     try:
         allowed = [(await guard.ahit("four", "grace")).allowed for _ in range(4)]
         assert allowed == [True] * 3 + [False]
-        async with leases.akept("four", "alan") as decision:
+        async with leases.hold("four", "alan") as decision:
             assert decision
     finally:
         await close_async_redis()

@@ -26,7 +26,7 @@ def test_it_refuses_until_the_time_and_then_asks(redis_client, clock):
     refused = limiter.hit(policy, "ada")
     assert not refused
     assert refused.retry_after == pytest.approx(0.001)
-    assert refused.standings[0].retry_after == pytest.approx(0.001)
+    assert refused.limit_states[0].retry_after == pytest.approx(0.001)
     clock[0] += 0.002  # a little over, because sums of fractions are not exact
     assert limiter.hit(policy, "ada")
 
@@ -35,10 +35,10 @@ def test_every_limit_of_a_refusal_grows_older(redis_client, clock):
     limiter = Limiter(redis_client, shield=Shield())
     policy = parse("test", "1/minute fixed window and 5/hour fixed window")
     limiter.hit(policy, "ada")
-    minute, hour = limiter.hit(policy, "ada").standings
+    minute, hour = limiter.hit(policy, "ada").limit_states
     clock[0] += 20
     refused = limiter.hit(policy, "ada")
-    aged_minute, aged_hour = refused.standings
+    aged_minute, aged_hour = refused.limit_states
     assert refused.retry_after == pytest.approx(minute.retry_after - 20)
     assert aged_minute.reset_after == pytest.approx(minute.reset_after - 20)
     assert aged_hour.reset_after == pytest.approx(hour.reset_after - 20)

@@ -157,7 +157,7 @@ class Command(BaseCommand):
         self.say("\n".join(lines))
 
     def sample_lines(self, *, moving: bool) -> list[str]:
-        """What a newcomer needs to know of the sample data, as far as it is still true."""
+        """How to sign in and what to see, as long as the sample data exists."""
         lines = []
         if password := trial.valid_password():
             lines.append(f"Sign in as {trial.ADMIN} with the password {password}")
@@ -194,7 +194,7 @@ def static_fingerprint() -> str:
 
 
 class Serving:
-    """The children and their end: stopped together, within five seconds, however it comes."""
+    """The child processes, which are stopped together within five seconds."""
 
     def __init__(self, host: str, port: int, options: dict[str, Any]) -> None:
         self.host, self.port, self.options = host, port, options
@@ -245,15 +245,13 @@ class Serving:
             values["SITE_URL"] = others[0] if others else own
         loopback = not others and self.host not in addresses.EVERYWHERE
         if not (loopback or os.environ.get("ALLOWED_HOSTS")):
-            # Whoever asks to be reached from elsewhere in a trial is reached.
+            # A trial that listens on other addresses also serves them.
             values["ALLOWED_HOSTS"] = "*" if self.host in addresses.EVERYWHERE else self.host
         return values
 
     def start(self, name: str, arguments: list[str], environment: dict[str, str]) -> None:
-        with contextlib.ExitStack() as stack:
-            output: IO[bytes] | None = None
-            if self.options["logs"] == "files":
-                output = stack.enter_context(self.open_log(name))
+        output = self.open_log(name) if self.options["logs"] == "files" else None
+        with output or contextlib.nullcontext():
             self.children[name] = subprocess.Popen(  # noqa: S603 our own command, no shell
                 [sys.executable, *arguments],
                 cwd=settings.BASE_DIR,
@@ -283,7 +281,7 @@ class Serving:
         return False
 
     def ended(self) -> str:
-        """The name of a child that is gone and missed; the demo is not."""
+        """The name of a child that has ended; the demo may end."""
         gone = (name for name, child in self.children.items() if child.poll() is not None)
         return next((name for name in gone if name != "demo"), "")
 

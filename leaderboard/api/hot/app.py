@@ -19,7 +19,7 @@ from django.conf import settings
 
 from config.web.access_log import BODY_TOO_LARGE
 from config.web.bodies import BodyTooLargeError, ClientGoneError, NoRoomError, Room
-from config.web.hosts import is_welcome
+from config.web.hosts import is_allowed
 from config.web.outages import OUTAGES
 from config.web.sending import PIECE, StalledError, send_body
 from leaderboard.api import answers, limits
@@ -113,7 +113,7 @@ class FastLane:
             read, write = find(scope["method"], segments)
             streams = is_stream(scope["method"], segments)
             headers = dict(scope["headers"])
-            if (read or write or streams) and is_welcome(headers, scope["scheme"]):
+            if (read or write or streams) and is_allowed(headers, scope["scheme"]):
                 query = scope["query_string"]
                 request = Request(
                     scope["method"],

@@ -69,7 +69,7 @@ async def place(watch: Watch, request: Request) -> AsyncIterator[Decision | None
             yield decision
             return
         assert request.caller is not None  # a stream that was admitted
-        async with leases.akept(PLAYERS_POLICY, request.caller.name) as own:
+        async with leases.hold(PLAYERS_POLICY, request.caller.name) as own:
             yield own
 
 
@@ -80,7 +80,7 @@ async def _place(request: Request) -> AsyncIterator[Decision | None]:
     if caller.key_id is None and requests.is_exempt_address(policies.get(POLICY), request.address):
         yield None
         return
-    async with leases.akept(POLICY, caller.name) as decision:
+    async with leases.hold(POLICY, caller.name) as decision:
         yield decision
 
 

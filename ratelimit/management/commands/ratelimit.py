@@ -60,7 +60,7 @@ class Command(BaseCommand):
 
     def _peek(self, policy: str, caller: str, options: dict[str, Any]) -> None:
         decision = selectors.peek(policy, caller)
-        for limit, standing in zip(decision.policy.limits, decision.standings, strict=True):
+        for limit, standing in zip(decision.policy.limits, decision.limit_states, strict=True):
             self.stdout.write(
                 f"{limit}: {standing.remaining} of {standing.limit} left, all back in "
                 f"{standing.reset_after:.1f} s"
@@ -98,7 +98,7 @@ def _duration(text: str) -> int:
 
 def _caller(policy: str, text: str) -> str:
     try:
-        return callers.spelled_out(policies.get(policy).by, text)
+        return callers.from_text(policies.get(policy).by, text)
     except policies.UnknownPolicyError as error:
         raise CommandError(str(error)) from error
     except ValueError as error:

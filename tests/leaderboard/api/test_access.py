@@ -265,9 +265,9 @@ def test_an_unknown_host_is_left_to_django(boards):
 def test_plain_http_is_redirected_where_https_is_required(boards, settings):
     from config.web import hosts
 
-    hosts._is_welcome.cache_clear()
+    hosts._is_allowed.cache_clear()
     settings.SECURE_SSL_REDIRECT = True
     try:
         assert Api().get("boards/public/entries").status_code == 301
     finally:
-        hosts._is_welcome.cache_clear()
+        hosts._is_allowed.cache_clear()
