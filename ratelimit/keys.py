@@ -7,7 +7,7 @@ def state(policy: str, caller: str, position: int, algorithm: str) -> str:
     """string or sorted set: what one limit remembers; TTL until it would forget; written by hits.
 
     Sorted sets hold the log (one member per unit, scored by time) and the leases (scored by end);
-    the other algorithms keep two or three packed doubles. See `scripts/algorithms/`.
+    the other algorithms keep two or three packed doubles. See `functions/`.
     """
     return f"rl:{{{policy}:{caller}}}:{position}:{algorithm}"
 

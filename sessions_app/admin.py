@@ -123,12 +123,12 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]
     def _sign_out(self, request: HttpRequest, user: Any) -> None:
         digest = request.POST.get("device", "")
         count = devices.sign_out(user.pk, digest) if digest else devices.sign_out_all(user.pk)
-        said = ngettext("Signed out %(count)d device.", "Signed out %(count)d devices.", count)
-        said %= {"count": count}
+        text = ngettext("Signed out %(count)d device.", "Signed out %(count)d devices.", count)
+        text %= {"count": count}
         if count:
-            self.log_change(request, user, said)
+            self.log_change(request, user, text)
             devices_signed_out.send(type(self), actor=request.user, user=user, count=count)
-        messages.success(request, said)
+        messages.success(request, text)
 
 
 def _outranks(actor: Any, user: User | None) -> bool:

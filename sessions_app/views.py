@@ -174,12 +174,12 @@ def sign_out_device(request: HttpRequest) -> HttpResponse:
         return redirect("login")
     if scope == "others":
         count = devices.sign_out_all(request.user.pk, keep=session.digest)
-        said = ngettext(
+        text = ngettext(
             "%(count)d other device is signed out.",
             "%(count)d other devices are signed out.",
             count,
         )
-        messages.success(request, said % {"count": count})
+        messages.success(request, text % {"count": count})
         return redirect("devices")
     digest = request.POST.get("device", "")
     if digest == session.digest:

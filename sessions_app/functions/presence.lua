@@ -8,7 +8,7 @@ local function now() return tonumber(call('TIME')[1]) end
 -- Which of the two keys a viewer belongs to.
 local function set_of(viewer) return viewer:sub(1, 2) == ACCOUNT and 1 or 2 end
 
--- Note that viewers are here now, and forget those who have not been seen for a while.
+-- Note that viewers are here now, and remove those who have not been seen for a while.
 --
 -- KEYS[1] sorted set of accounts
 -- KEYS[2] sorted set of viewers without a name
@@ -42,7 +42,7 @@ register('touch_present', touch)
 -- KEYS[2] sorted set of viewers without a name
 -- ARGV[1] seconds after which a viewer counts as gone
 -- ARGV[2] seconds they get
--- ARGV[3] channel on which other processes hear of it
+-- ARGV[3] channel for the other processes
 -- ARGV[4] the board, or '' for the site
 -- ARGV[5...] viewers
 -- Returns how many of them were here

@@ -143,10 +143,10 @@ def _traffic(info: dict[str, Any]) -> Iterator[Fact]:
         warning=bool(limit) and clients > MANY_CLIENTS * limit,
     )
     hits, misses = info["keyspace_hits"], info["keyspace_misses"]
-    asked = hits + misses
+    lookups = hits + misses
     yield Fact(
         _("Hit rate"),
-        f"{number_format(100 * hits / asked, 1)} %" if asked else _("none yet"),
+        f"{number_format(100 * hits / lookups, 1)} %" if lookups else _("none yet"),
         _(
             "Look-ups that found their key. More than half is usual here; it is low after a start "
             "and when many visitors have no session."
