@@ -106,14 +106,10 @@ def board_page(
     return perform(_board_page(board, window, question, player_id, for_page=True))
 
 
-async def atop(
-    board: Board, *, window: str = "", count: int = PER_PAGE, with_ids: bool = False
-) -> Standings:
-    """The best entries, for the live stream; `with_ids` also those of anonymous players."""
+async def atop(board: Board, *, window: str = "", count: int = PER_PAGE) -> Standings:
+    """The best entries, for the live stream; not masked yet."""
     question = _page(0, count)
-    return await aperform(
-        _board_page(board, window, question, None, for_page=False, with_ids=with_ids)
-    )
+    return await aperform(_board_page(board, window, question, None, for_page=False, with_ids=True))
 
 
 async def asome(board: Board, player_ids: Sequence[str], *, window: str = "") -> Standings:
@@ -189,22 +185,6 @@ def spread(
         return bins, None
     found = perform(_in_season(board, lambda view: view._players_operation([player_id]), window))
     return bins, next((entry["score"] for entry in found["entries"]), None)
-
-
-async def aranks(
-    board: Board, player_ids: Sequence[str], *, window: str = ""
-) -> dict[str, dict[str, Any]]:
-    """Rank and score of given players, by id; those not on the board are left out."""
-    return await aperform(_ranks(board, player_ids, window))
-
-
-def _ranks(board: Board, player_ids: Sequence[str], window: str) -> Steps[dict[str, Any]]:
-    view = board_view(board, season_seen(board), window)
-    (found,) = yield from together([view._players_operation(player_ids)])
-    return {
-        entry["user_id"]: {"rank": entry["board_rank"], "score": entry["score"]}
-        for entry in found["entries"]
-    }
 
 
 def player_on_boards(boards: Sequence[Board], player_id: str) -> dict[str, Mine]:

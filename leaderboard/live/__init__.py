@@ -1,5 +1,6 @@
-"""Telling browsers: from one Redis subscription per process to every open page.
+"""From one Redis subscription per process to every open page.
 
-`topic.py` keeps what one kind of viewer saw lately, `hub.py` listens and gathers, `source.py`
-reads and renders a board, `lane.py` is the address `/live/boards/<slug>/`.
+`hub.py` subscribes, `feed.py` keeps a board's topics, `topic.py` the newest picture and the last
+steps, `boards.py` draws a board, `shared.py` reads it once for all topics, and `lane.py` serves
+`/live/boards/<slug>/`.
 """

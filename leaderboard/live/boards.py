@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -16,26 +17,30 @@ from config.sql import ask_sql
 from config.times import utc_text
 from leaderboard import presentation
 from leaderboard.access import aliases
-from leaderboard.access.people import accounts_of
-from leaderboard.access.rights import Rights
-from leaderboard.boards import final, standings
+from leaderboard.boards import final
 from leaderboard.boards.standings import Slice, Standings
-from leaderboard.live.feed import Watch
-from leaderboard.live.players import PlayersReader
+from leaderboard.live.feed import Visitor, Watch
+from leaderboard.live.shared import SharedReads
 from leaderboard.live.topic import Picture, Row
 from leaderboard.models import Board
-from sessions_app import presence
 
 # Score, details, whether online, subscore if the board keeps one, whether not to be named.
 Content = tuple[float, tuple[tuple[str, str], ...], bool, float | None, bool]
 
 
 class BoardSource:
-    """The first page of a board's season or window. Subclasses say how it looks on the wire."""
+    """The first page of a board's season or window; subclasses decide who is named and encode it.
+
+    Sources of one board and window that read at the same time share the read.
+    """
 
     def __init__(self, board: Board, window: str) -> None:
         self.board = board
         self.window = window
+
+    @cached_property
+    def shared(self) -> SharedReads:
+        return SharedReads.of(self.board, self.window)
 
     async def read(self) -> Picture:
         found = await self.standings()
@@ -50,23 +55,17 @@ class BoardSource:
         return Picture(found.pointer.number, found.page.size, rows, found.pointer.state)
 
     async def standings(self) -> Standings:
-        """The newest standings; of a season that is over, the final ones."""
-        found = await self.running()
-        if self.window or not final.is_over(found):
-            return found
-        return await ask_sql(self.final, found)
-
-    async def running(self) -> Standings:
-        return await standings.atop(self.board, window=self.window)
-
-    def final(self, found: Standings) -> Standings:
-        return final.page(self.board, found)
+        return _masked(await self.shared.top())
 
     async def online(self, player_ids: list[str]) -> set[str]:
         return set()
 
     async def read_mine(self, player_ids: list[str]) -> dict[str, Any]:
-        return await standings.aranks(self.board, player_ids, window=self.window)
+        found = await self.shared.players(player_ids)
+        return {
+            entry["user_id"]: {"rank": entry["rank"], "score": entry["score"]}
+            for entry in found.page.entries
+        }
 
     def encode(self, before: Picture | None, after: Picture) -> bytes:
         known = before.rows if before else {}
@@ -108,31 +107,26 @@ class JsonSource(BoardSource):
         super().__init__(board, window)
         self.player_ids = player_ids
         self.with_ids = with_ids
-        if player_ids:
-            self.reader = PlayersReader.of(board, window)
 
-    async def running(self) -> Standings:
+    async def standings(self) -> Standings:
         if not self.player_ids:
-            found = await standings.atop(self.board, window=self.window, with_ids=True)
-            entries = aliases.masked_all(found.page.entries, with_id=self.with_ids)
-            return replace(found, page=replace(found.page, entries=entries))
+            return _masked(await self.shared.top(), with_ids=self.with_ids)
+        found = await self._players()
+        if self.window or not final.is_over(found):
+            return found
+        return await ask_sql(final.some, self.board, found, self.player_ids)
+
+    async def _players(self) -> Standings:
         names = self.player_ids
         if self.with_ids:
-            found = await self.reader.read(names)
-            entries = aliases.masked_all(found.page.entries, with_id=True)
-        else:
-            ids = [await aliases.afind(self.board, name) or name for name in names]
-            found = await self.reader.read(ids)
-            entries = aliases.masked_some(found.page.entries, names)
+            return _masked(await self.shared.players(names), with_ids=True)
+        ids = [await aliases.afind(self.board, name) or name for name in names]
+        found = await self.shared.players(ids)
+        entries = aliases.masked_some(found.page.entries, names)
         return replace(found, page=Slice(len(entries), entries))
 
-    def final(self, found: Standings) -> Standings:
-        if not self.player_ids:
-            return super().final(found)
-        return final.some(self.board, found, self.player_ids)
-
     def differs(self, before: Row, after: Row) -> bool:
-        return before != after  # a page moves a row by the order alone, a program wants to be told
+        return before != after  # a page moves rows by `order` alone, a program wants each new rank
 
     def rows(self, changed: dict[str, Row], known: Mapping[str, Row]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -157,22 +151,9 @@ class HtmlSource(BoardSource):
         super().__init__(board, window)
         self.language = language
         self.template: Any = get_template("leaderboard/row.html")
-        self._accounts: dict[str, int | None] = {}
 
     async def online(self, player_ids: list[str]) -> set[str]:
-        unknown = [player_id for player_id in player_ids if player_id not in self._accounts]
-        if unknown:
-            found = await ask_sql(accounts_of, unknown)
-            # Players without an account are remembered too; an account they make later shows
-            # when the topic is opened anew.
-            self._accounts |= {player_id: found.get(player_id) for player_id in unknown}
-        accounts = {
-            account: player_id
-            for player_id in player_ids
-            if (account := self._accounts[player_id]) is not None
-        }
-        here = await presence.aonline_among(accounts)
-        return {accounts[account] for account in here}
+        return await self.shared.online(player_ids)
 
     def encode(self, before: Picture | None, after: Picture) -> bytes:
         with translation.override(self.language):
@@ -205,36 +186,27 @@ class HtmlSource(BoardSource):
         return msgspec.json.encode({"rank": mine["rank"], "text": text})
 
 
+def _masked(found: Standings, *, with_ids: bool = False) -> Standings:
+    entries = aliases.masked_all(found.page.entries, with_id=with_ids)
+    return replace(found, page=replace(found.page, entries=entries))
+
+
 def _content(entry: dict[str, Any], online: bool) -> Content:
     details = tuple(sorted(entry["metadata"].items()))
     return entry["score"], details, online, entry.get("subscore"), entry.get("masked", False)
 
 
 def watch_page(
-    board: Board,
-    *,
-    window: str,
-    language: str,
-    last_sequence: int | None,
-    player_id: str | None,
-    viewer: str | None,
-    session: str = "",
-    user_id: int | None = None,
-    rights: Rights = None,
+    board: Board, *, window: str, language: str, last_sequence: int | None, visitor: Visitor
 ) -> Watch:
     """What a page's stream asks the hub for."""
-    # Edited rules or another language make another topic; the old one ends with its viewers.
-    view = ("html", window, language, board.updated_at)
     return Watch(
-        board.slug,
-        view,
-        lambda: HtmlSource(board, window, language),
-        last_sequence,
-        player_id,
-        viewer,
-        session,
-        user_id,
-        rights,
+        slug=board.slug,
+        # Edited rules or another language make another topic; the old one ends with its viewers.
+        view=("html", window, language, board.updated_at),
+        source=lambda: HtmlSource(board, window, language),
+        last_sequence=last_sequence,
+        visitor=visitor,
     )
 
 
@@ -250,11 +222,10 @@ def watch_json(
     """The same hub for programs: `get_hub().stream(watch_json(board))`; `with_ids` for those who
     may know the ids of anonymous players."""
     wanted = tuple(sorted(set(player_ids)))
-    view = ("json", window, wanted, with_ids, board.updated_at)
     return Watch(
-        board.slug,
-        view,
-        lambda: JsonSource(board, window, wanted, with_ids=with_ids),
-        last_sequence,
+        slug=board.slug,
+        view=("json", window, wanted, with_ids, board.updated_at),
+        source=lambda: JsonSource(board, window, wanted, with_ids=with_ids),
+        last_sequence=last_sequence,
         owner=owner if wanted else "",
     )

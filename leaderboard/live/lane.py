@@ -2,8 +2,8 @@
 look after all of them and `/live/notices/` for others, served before Django: a viewer costs one
 small coroutine.
 
-Who may watch is decided once, when the stream opens, by the same rules as the page. Whatever is
-refused is passed on to Django, whose view at this address only says no, in the product's look.
+Who may watch is decided once, when the stream opens, by the same rules as the page. A request that
+is refused goes on to Django, whose view at this address answers 404 in the product's look.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from typing import Any
@@ -31,9 +32,9 @@ from config.web.problems import CONTENT_TYPE, problem_body
 from leaderboard.access import listing
 from leaderboard.access.listing import listed_boards
 from leaderboard.access.people import player_id_of
-from leaderboard.access.rights import Rights, is_staff_with, rights_of
+from leaderboard.access.rights import is_staff_with, rights_of
 from leaderboard.live.boards import watch_page
-from leaderboard.live.feed import Reader, Watch
+from leaderboard.live.feed import SiteWatch, Visitor, Watch
 from leaderboard.live.hub import get_hub
 from leaderboard.models import Board
 from ratelimit import requests as limited_requests
@@ -84,36 +85,37 @@ class LiveLane:
                     await serve(admitted, receive, send)
                     return
                 if admitted is not None:
-                    await _serve(partial(get_hub().notices, admitted), receive, send)
+                    await _serve(partial(get_hub().site_stream, admitted), receive, send)
                     return
         await self.application(scope, receive, send)
 
 
-def admit(request: ASGIRequest, slug: str | None, page: str | None) -> Watch | Reader | None:
-    """The same questions as the page's: which board, may this person see it, is the view kept?
-    Without a board: the notices of the reader's own player, and the boards that the list shows, or
-    for staff who may view boards the feeds of all."""
+def admit(request: ASGIRequest, slug: str | None, page: str | None) -> Watch | SiteWatch | None:
+    """What this request may watch, by the same rules as the page. Without a board: the notices of
+    the reader's own player and the boards of the list, or for staff who may view boards the feeds
+    of all."""
     session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
     request.session = session
     user = request.user = get_user(request)
-    digest, user_id, rights = "", None, None
+    visitor = Visitor(player_id=player_id_of(user), presence=presence.viewer_of(request))
     if user.is_authenticated:
-        # Read before the board: a change in between ends the stream at the next look.
-        digest, user_id, rights = session.digest, user.pk, _rights(user.pk)
-    if page == "notices" and user_id is None:
-        return None
-    if page == "activity" and not is_staff_with(user, "view_board"):
-        return None
-    if slug is None:
-        slugs: tuple[str, ...] = ()
-        if page == "home":
-            listed = listed_boards(user, request.GET.get("page", "1"))
-            slugs = tuple(board.slug for board in listed.boards)
-        viewer = presence.viewer_of(request)
-        everything = page == "activity"
-        return Reader(player_id_of(user), viewer, digest, user_id, rights, slugs, everything)
+        # Rights are read before the board: a change in between ends the stream at the next check.
+        rights = rights_of([user.pk]).get(user.pk)
+        visitor = replace(visitor, session=session.digest, user_id=user.pk, rights=rights)
+    if slug is not None:
+        return _watch_board(request, slug, visitor)
+    if page == "notices":
+        return SiteWatch(visitor=visitor) if user.is_authenticated else None
+    if page == "activity":
+        may_view = is_staff_with(user, "view_board")
+        return SiteWatch(visitor=visitor, activity=True) if may_view else None
+    listed = listed_boards(user, request.GET.get("page", "1"))
+    return SiteWatch(visitor=visitor, slugs=tuple(board.slug for board in listed.boards))
+
+
+def _watch_board(request: ASGIRequest, slug: str, visitor: Visitor) -> Watch | None:
     try:
-        board = listing.get_board(slug, user)
+        board = listing.get_board(slug, request.user)
     except Board.DoesNotExist:
         return None
     window = request.GET.get("window", "")
@@ -125,16 +127,8 @@ def admit(request: ASGIRequest, slug: str | None, page: str | None) -> Watch | R
         window=window,
         language=get_language_from_request(request),
         last_sequence=_number(last_sequence),
-        player_id=player_id_of(user),
-        viewer=presence.viewer_of(request),
-        session=digest,
-        user_id=user_id,
-        rights=rights,
+        visitor=visitor,
     )
-
-
-def _rights(user_id: int) -> Rights:
-    return rights_of([user_id]).get(user_id)
 
 
 def _number(text: str) -> int | None:

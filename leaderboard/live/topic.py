@@ -1,4 +1,4 @@
-"""What many viewers see alike: the newest picture, and the last steps that led to it.
+"""What many viewers see: the newest picture, and the last steps that led to it.
 
 A topic is rendered once, however many watch. There is no queue per viewer: each keeps only its
 place in one bounded ring, so a slow viewer costs nothing. Whoever falls out of the ring gets a
@@ -50,7 +50,7 @@ class Source(Protocol):
         """The data of an event: what changed, or everything when `before` is None."""
 
     async def read_mine(self, player_ids: list[str]) -> dict[str, Any]:
-        """For viewers who are players: what their own line says, by player id."""
+        """The own lines of viewers who are players, by player id."""
 
     def encode_mine(self, mine: Any) -> bytes: ...
 
@@ -93,13 +93,13 @@ class Viewer:
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
-    def tell(self, name: str, chunk: bytes) -> None:
-        """Something for this viewer alone; of each name only the newest is kept for a slow one."""
+    def push(self, name: str, chunk: bytes) -> None:
+        """Send to this viewer alone; of each name only the newest is kept for a slow one."""
         self._private[name] = chunk
         self.wake()
 
     def take(self) -> bytes:
-        """What was said to this viewer alone and is not sent yet."""
+        """What was pushed and is not sent yet."""
         chunk = b"".join(self._private.values())
         self._private.clear()
         return chunk
@@ -114,7 +114,7 @@ class Topic:
 
     def __init__(self, source: Source, ring: int = RING, owner: str = "") -> None:
         self.source = source
-        self.owner = owner  # the caller that it is read for alone, if any
+        self.owner = owner  # the only caller that it is read for, if any
         self.viewers: set[Viewer] = set()
         self.picture = Picture()
         self.sequence = 0
@@ -139,7 +139,7 @@ class Topic:
                 self._opened = True
 
     async def refresh(self, sequence: int) -> None:
-        """Read the board again and tell what changed, as one step."""
+        """Read the board again and send what changed, as one step."""
         if not self._opened:
             return
         before, self.picture = self.picture, await self.source.read()
@@ -148,13 +148,13 @@ class Topic:
         self.sequence = max(sequence, self.sequence)
         if (before.season, before.is_over) != (self.picture.season, self.picture.is_over):
             data = self.source.encode(None, self.picture)
-            self._tell(event("season", data, self.sequence), self.sequence)
+            self._append(event("season", data, self.sequence), self.sequence)
         else:
             data = self.source.encode(before, self.picture)
-            self._tell(event("rows", data, self.sequence), self.sequence)
+            self._append(event("rows", data, self.sequence), self.sequence)
 
     async def refresh_mine(self) -> None:
-        """Where do the viewers who play stand now? One question for all of them."""
+        """Read the ranks of all viewers who are players, in one call."""
         players = {viewer.player_id for viewer in self.viewers if viewer.player_id is not None}
         if not players:
             self._mine.clear()
@@ -169,14 +169,14 @@ class Topic:
                 viewer.wake()
 
     def announce(self, name: str, data: bytes) -> None:
-        """Tell all viewers, and those who come later, something beside the picture."""
+        """Send something beside the picture to all viewers, and to those who come later."""
         chunk = event(name, data)
         if self._notes.get(name) != chunk:
             self._notes[name] = chunk
-            self._tell(chunk)
+            self._append(chunk)
 
     def beat(self) -> None:
-        self._tell(HEARTBEAT)
+        self._append(HEARTBEAT)
 
     def close(self) -> None:
         self.closed = True
@@ -197,7 +197,7 @@ class Topic:
             self.empty_since = now
 
     def take(self, viewer: Viewer) -> bytes:
-        """Everything this viewer has not been sent yet, in one piece."""
+        """All that was not sent to this viewer yet, in one piece."""
         begin = self._end - len(self._ring)
         if viewer.position < begin:
             chunk = self._whole()
@@ -220,12 +220,12 @@ class Topic:
         return chunk + viewer.take()
 
     def _position_after(self, last_sequence: int | None) -> int:
-        # Ahead of us: the board's counter began anew, or another process is faster. Start fresh.
+        # Ahead of us: the board's counter was reset, or another process is faster. Start fresh.
         if last_sequence is None or not self._complete_after <= last_sequence <= self.sequence:
             return -1
         begin = self._end - len(self._ring)
-        # Steps with the same sequence differ in what no score changed (a window began anew): the
-        # viewer has seen the first of them for certain.
+        # Steps with the same sequence differ in what no score changed, such as a window that
+        # began. The viewer has certainly seen the first of them.
         for index, step in enumerate(self._ring):
             if step.sequence is not None and step.sequence >= last_sequence:
                 return begin + index + (step.sequence == last_sequence)
@@ -237,7 +237,7 @@ class Topic:
             self._snapshot = (self._end, event("snapshot", data, self.sequence))
         return self._snapshot[1]
 
-    def _tell(self, chunk: bytes, sequence: int | None = None) -> None:
+    def _append(self, chunk: bytes, sequence: int | None = None) -> None:
         if len(self._ring) == self._limit:
             dropped = self._ring.popleft()
             if dropped.sequence is not None:

@@ -13,7 +13,7 @@ import redis
 from config.redis.connections import close_async_redis, get_async_redis
 from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard, keys, models
 from leaderboard.live import hub as hub_module
-from leaderboard.live.feed import MOST_OWN, Watch
+from leaderboard.live.feed import MOST_OWN, Visitor, Watch
 from leaderboard.live.hub import Hub, close_hub, get_hub
 from leaderboard.live.topic import Picture, Row
 from leaderboard.notices import delivery
@@ -64,7 +64,10 @@ class Stream:
 
     def __init__(self, hub: Hub, **watch: Any) -> None:
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        wanted = Watch(**{"slug": SLUG, "view": "top", "source": Board} | watch)
+        names = {"player_id", "presence", "session"} & watch.keys()
+        visitor = Visitor(**{name: watch.pop(name) for name in names})
+        view = {"slug": SLUG, "view": "top", "source": Board} | watch
+        wanted = Watch(**view, visitor=visitor)
         self.chunks = hub.stream(wanted, self.gone)
         self.events: list[tuple[str, str, Any]] = []
 
@@ -148,9 +151,9 @@ async def test_it_tells_players_where_they_stand(hub: Hub, engine: RedisLeaderbo
 
 async def test_it_tells_how_many_watch(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_module, "BEAT", 0.05)
-    first = Stream(hub, viewer="v:one")
+    first = Stream(hub, presence="v:one")
     await first.next("snapshot")
-    second = Stream(hub, viewer="v:two")
+    second = Stream(hub, presence="v:two")
     await second.next("snapshot")
     while (await first.next("presence"))[1] != {"watching": 2}:
         pass

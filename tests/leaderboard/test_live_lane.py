@@ -212,7 +212,7 @@ async def test_a_page_without_a_board_hears_of_its_own_notices_alone(cup: Board)
     assert bob.sent.empty()
     await ada.close()
     await bob.close()
-    assert not get_hub()._readers
+    assert not get_hub()._site_viewers
 
 
 async def test_its_reader_is_on_the_site_and_on_no_board(

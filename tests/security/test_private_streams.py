@@ -190,7 +190,7 @@ async def test_who_lost_the_right_to_see_a_board_is_out_within_five_seconds(boar
 
 
 async def test_a_stream_of_notices_ends_with_its_account(board, monkeypatch):
-    monkeypatch.setattr(hub, "ASK_RIGHTS", 0.05)
+    monkeypatch.setattr(hub, "CHECK_RIGHTS", 0.05)
     user = await User.objects.acreate_user("ann")
     session = SessionStore()
     await sync_to_async(_sign_in)(session, user)
@@ -200,7 +200,7 @@ async def test_a_stream_of_notices_ends_with_its_account(board, monkeypatch):
 
 
 async def test_rights_that_stay_the_same_end_no_stream(board, monkeypatch):
-    monkeypatch.setattr(hub, "ASK_RIGHTS", 0.01)
+    monkeypatch.setattr(hub, "CHECK_RIGHTS", 0.01)
     user = await User.objects.acreate_user("ann", is_staff=True)
     await sync_to_async(_by_group)(user)
     session = SessionStore()
