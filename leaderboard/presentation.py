@@ -4,16 +4,14 @@ name, the picture. For pages and for the live stream alike."""
 from __future__ import annotations
 
 import math
-import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
 from django.urls import reverse
-from django.utils.formats import date_format, number_format
+from django.utils.formats import number_format
 from django.utils.translation import gettext, ngettext
 
 from config.web.charts import compact_number
@@ -94,32 +92,6 @@ def number_text(number: int) -> str:
 def players_text(number: int) -> str:
     text = ngettext("%(count)s player", "%(count)s players", number)
     return text % {"count": number_text(number)}
-
-
-# The names that seasons are given by themselves; see `services.seasons.season_name`.
-_WEEK = re.compile(r"Week (?P<week>\d+), (?P<year>\d+)(?P<rest>.*)")
-_NUMBER = re.compile(r"Season (?P<number>\d+)(?P<rest>.*)")
-_DAY_OR_MONTH = re.compile(r"(?:(?P<day>\d+) )?(?P<month>[A-Z][a-z]+) (?P<year>\d{4})(?P<rest>.*)")
-
-
-def season_text(name: str) -> str:
-    """A season's name in the reader's language. One that somebody gave stays as it is."""
-    if found := _WEEK.fullmatch(name):
-        return gettext("Week %(week)s, %(year)s") % found.groupdict() + found["rest"]
-    if found := _NUMBER.fullmatch(name):
-        return gettext("Season %(number)s") % found.groupdict() + found["rest"]
-    if found := _DAY_OR_MONTH.fullmatch(name):
-        try:
-            day = _day(found["day"] or "1", found["month"], found["year"])
-        except ValueError:
-            return name
-        form = "DATE_FORMAT" if found["day"] else "YEAR_MONTH_FORMAT"
-        return date_format(day, form) + found["rest"]
-    return name
-
-
-def _day(day: str, month: str, year: str) -> date:
-    return datetime.strptime(f"{day} {month} {year}", "%d %B %Y").date()  # noqa: DTZ007 a day only
 
 
 def initials(name: str) -> str:

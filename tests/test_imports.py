@@ -12,7 +12,7 @@ from tests.imports import ORDER, ROOMS, ROOT
 # The doors where the outermost wiring may look inwards.
 WIRING = {"config/urls.py", "config/asgi.py"}
 # What puts the rooms together, or belongs to Django.
-NO_ROOM = {"__init__", "apps", "signals", "migrations", "templatetags"}
+NO_ROOM = {"__init__", "apps", "signals", "migrations"}
 
 
 @pytest.fixture(scope="module")

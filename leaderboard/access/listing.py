@@ -55,4 +55,7 @@ def get_board(slug: str, user: User | AnonymousUser | None = None) -> Board:
 
 def _with_season(boards: QuerySet[Board]) -> QuerySet[Board]:
     running = Season.objects.filter(board=OuterRef("pk"), state=Season.State.OPEN)
-    return boards.annotate(season_name=Subquery(running.values("name")[:1]))
+    return boards.annotate(
+        season_name=Subquery(running.values("name")[:1]),
+        season_period=Subquery(running.values("period")[:1]),
+    )

@@ -61,8 +61,8 @@ class BoardActions:
                 board=board, actor=actor, name=form.cleaned_data["name"], **form.times()
             )
             if season.state == Season.State.PLANNED:
-                return _("%(season)s is planned.") % {"season": season.name}
-            return _("%(season)s is open.") % {"season": season.name}
+                return _("%(season)s is planned.") % {"season": season.title}
+            return _("%(season)s is open.") % {"season": season.title}
 
         explain = _("The board is between two seasons. Scores are refused until one is open.")
         if at is not None and at.is_open:

@@ -132,12 +132,16 @@ class RestrictionAdmin(RestrictionModelAdmin):
 class SeasonAdmin(SeasonModelAdmin):
     """Names can be changed, and a plan taken back; the rest is history."""
 
-    list_display = ["board", "number", "name", "state", "from_day", "to_day", "players"]
+    list_display = ["board", "number", "title", "state", "from_day", "to_day", "players"]
     list_filter = ["state", "board"]
-    list_display_links = ["number", "name"]
-    search_fields = ["name", "board__name", "board__slug"]
+    list_display_links = ["number", "title"]
+    search_fields = ["name", "period", "board__name", "board__slug"]
     fields = ["board", "number", "name", "state", "opens", "closes", "closed_at", "players"]
     readonly_fields = ["board", "number", "state", "opens", "closes", "closed_at", "players"]
+
+    @admin.display(description=_("name"))
+    def title(self, season: Season) -> str:
+        return season.title
 
     @admin.display(description=_("opens"), ordering="opens")
     def from_day(self, season: Season) -> str:

@@ -25,6 +25,8 @@ from leaderboard.errors import (
     UnknownSeasonError,
 )
 from leaderboard.models import Board, Season
+from leaderboard.models.schedule import period_of
+from leaderboard.models.season import season_title
 from leaderboard.seasons import pointer
 from leaderboard.seasons.pointer import CLOSED, OPEN, PAUSED, Pointer
 
@@ -89,7 +91,7 @@ def open_planned(season: Season) -> None:
         if season.state != Season.State.PLANNED or (at is not None and at.state != CLOSED):
             return
         closes = None if season.closes is None else pointer.microseconds(season.closes)
-        _open(board, at, season.number, closes, audit.WORKER, season.name)
+        _open(board, at, season.number, closes, audit.WORKER)
 
 
 def close_season(
@@ -155,13 +157,13 @@ def closing_sentence(season: Season) -> str:
         "%(season)s is closed with %(count)s players.",
         count,
     )
-    closed %= {"season": season.name, "count": number_format(count, force_grouping=True)}
+    closed %= {"season": season.title, "count": number_format(count, force_grouping=True)}
     at = pointer.read(board)
     planned = Season.objects.filter(board=board, state=Season.State.PLANNED).first()
     if at is not None and at.number > season.number:
         after = gettext("The next season has begun.")
     elif planned is not None:
-        after = gettext("%(season)s is planned next.") % {"season": planned.name}
+        after = gettext("%(season)s is planned next.") % {"season": planned.title}
     else:
         after = gettext("No season follows until somebody opens one.")
     return f"{closed} {after}"
@@ -256,7 +258,7 @@ def need_no_plan(board: Board) -> None:
     if waiting is not None:
         opens = waiting.opens.astimezone(board.zone)
         raise SeasonOverlapError(
-            f"{waiting.name} is planned for {opens.day} {opens:%B %Y %H:%M} ({board.time_zone}); "
+            f"{waiting.title} is planned for {opens.day} {opens:%B %Y %H:%M} ({board.time_zone}); "
             "delete that plan first, in the admin's list of seasons."
         )
 
@@ -266,26 +268,13 @@ def _need_settled(board: Board, at: Pointer | None) -> None:
         raise ServiceError(f"{board.name} is being rebuilt; try again in a moment.")
 
 
-def season_name(board: Board, number: int, opens: datetime) -> str:
-    local = opens.astimezone(board.zone)
-    match board.schedule:
-        case Board.Schedule.DAILY:
-            return f"{local.day} {local:%B %Y}"
-        case Board.Schedule.WEEKLY:
-            year, week, _ = local.isocalendar()
-            return f"Week {week}, {year}"
-        case Board.Schedule.MONTHLY:
-            return f"{local:%B %Y}"
-    return f"Season {number}"
-
-
 def next_number(board: Board, at: Pointer | None) -> int:
     known = Season.objects.filter(board=board).aggregate(Max("number"))["number__max"] or 0
     return max(known, at.number if at else 0) + 1
 
 
 def _open(
-    board: Board, at: Pointer | None, number: int, closes: int | None, actor: Actor, name: str
+    board: Board, at: Pointer | None, number: int, closes: int | None, actor: Actor, name: str = ""
 ) -> Season:
     opening = pointer.move(
         board, believed=at, mode="keep", number=number, state=OPEN, closes=closes
@@ -324,7 +313,7 @@ def _plan(
     season = Season.objects.create(
         board=board,
         number=number,
-        name=name or f"Season {number}",
+        name=name,
         state=Season.State.PLANNED,
         opens=opens,
         closes=closes,
@@ -348,12 +337,12 @@ def _check_times(
 
 def _row(board: Board, number: int, opens: int, closes: int | None) -> dict[str, object]:
     begin = pointer.moment(opens)
-    name = season_name(board, number, begin)
-    # Closed by hand, and the next one begun in the same week: two of a name look like one.
-    if Season.objects.filter(board=board, name=name).exclude(number=number).exists():
-        name = f"{name}, season {number}"
+    period = period_of(board.schedule, board.zone, begin)
+    # Closed by hand, and the next one begun in the same week: their titles must differ.
+    if period and Season.objects.filter(board=board, period=period).exclude(number=number).exists():
+        period = f"{period} {number}"
     return {
-        "name": name,
+        "period": period,
         "state": Season.State.OPEN,
         "opens": begin,
         "closes": None if closes is None else pointer.moment(closes),
@@ -368,4 +357,4 @@ def _check_known(board: Board, number: int, at: Pointer | None) -> None:
 
 def _title(board: Board, number: int) -> str:
     season = Season.objects.filter(board=board, number=number).first()
-    return f"{board.name}: {season.name if season else f'Season {number}'}"
+    return f"{board.name}: {season.title if season else season_title('', '', number)}"

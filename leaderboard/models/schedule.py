@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 _CRON = {"daily": "0 0 * * *", "weekly": "0 0 * * 1", "monthly": "0 0 1 * *"}
+_PERIOD = {"daily": "%Y-%m-%d", "weekly": "%G-W%V", "monthly": "%Y-%m"}
 
 
 def validate_zone(name: str) -> None:
@@ -55,6 +56,12 @@ def last_boundary(line: str, zone: ZoneInfo, at: datetime) -> datetime:
     while (following := next_boundary(line, zone, moment)) <= at:
         moment = following
     return moment
+
+
+def period_of(schedule: str, zone: ZoneInfo, opens: datetime) -> str:
+    """The day, week or month of a season, such as 2026-11-16, 2026-W47 or 2026-11; "" on other
+    schedules."""
+    return opens.astimezone(zone).strftime(_PERIOD.get(schedule, ""))
 
 
 def _utc(moment: datetime) -> datetime:

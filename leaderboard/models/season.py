@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from django.db import models
 from django.db.models import F, Q
 from django.urls import reverse
+from django.utils.formats import date_format
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from leaderboard.models.board import Board
@@ -25,7 +29,11 @@ class Season(models.Model):
 
     board = models.ForeignKey(Board, on_delete=models.CASCADE, related_name="seasons")
     number = models.PositiveIntegerField(_("number"))
-    name = models.CharField(_("name"), max_length=120)
+    # Blank unless somebody gave one; `title` is what people see.
+    name = models.CharField(_("name"), max_length=120, blank=True)
+    # See `schedule.period_of`. Kept, because the schedule and zone of the board may change. A
+    # second season within one period has its number after a space.
+    period = models.CharField(max_length=22, blank=True, editable=False)
     state = models.CharField(_("state"), max_length=7, choices=State, default=State.OPEN)
     opens = models.DateTimeField(_("opens"))
     closes = models.DateTimeField(
@@ -58,10 +66,14 @@ class Season(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name
+        return self.title
 
     def get_absolute_url(self) -> str:
         return reverse("season", args=[self.board.slug, self.number])
+
+    @property
+    def title(self) -> str:
+        return season_title(self.name, self.period, self.number)
 
     def advance(self, state: str, **values: object) -> bool:
         """Move on to `state` and set `values` with it; False, and nothing changes, when the season
@@ -74,6 +86,28 @@ class Season(models.Model):
             for name, value in values.items():
                 setattr(self, name, value)
         return bool(moved)
+
+
+def season_title(name: str, period: str, number: int) -> str:
+    """The name that somebody gave, or one made from period and number in the reader's language."""
+    if name:
+        return name
+    numbered = gettext("Season %(number)s") % {"number": number}
+    period, *is_second = period.split(" ")
+    if not period:
+        return numbered
+    return f"{_period_text(period)}, {numbered}" if is_second else _period_text(period)
+
+
+def _period_text(period: str) -> str:
+    year, *week = period.split("-W")
+    if week:
+        return gettext("Week %(week)s, %(year)s") % {"week": int(week[0]), "year": year}
+    if len(period) == len("2026-11"):
+        return date_format(date.fromisoformat(f"{period}-01"), "YEAR_MONTH_FORMAT")
+    # English names do not abbreviate the month, as Django's English DATE_FORMAT does.
+    form = "j F Y" if get_language() == "en" else "DATE_FORMAT"
+    return date_format(date.fromisoformat(period), form)
 
 
 # The states in which a season may be to enter, or stay in, the next.

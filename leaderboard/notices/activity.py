@@ -21,7 +21,6 @@ from leaderboard import keys
 from leaderboard.engine.functions import LIBRARY
 from leaderboard.models import Board, Season
 from leaderboard.notices.names import shown_names
-from leaderboard.presentation import season_text
 from leaderboard.seasons.pointer import microseconds, moment
 
 if TYPE_CHECKING:
@@ -147,17 +146,16 @@ def _shown(board: Board, items: Sequence[Item]) -> list[Happening]:
     """As everybody may see them, in the same order."""
     names = shown_names(board, {item.player for item in items if item.player})
     numbers = {item.season for item in items if not item.player}
-    seasons = dict(
-        Season.objects.filter(board=board, number__in=numbers).values_list("number", "name")
-        if numbers
-        else ()
-    )
+    titles = {}
+    if numbers:
+        seasons = Season.objects.filter(board=board, number__in=numbers)
+        titles = {season.number: season.title for season in seasons}
     found = []
     for item in items:
         if item.player in names:
             found.append(_happening(board, item, names[item.player]))
-        elif not item.player and item.season in seasons:
-            found.append(_happening(board, item, season_text(seasons[item.season])))
+        elif not item.player and item.season in titles:
+            found.append(_happening(board, item, titles[item.season]))
     return found
 
 

@@ -26,8 +26,9 @@ from leaderboard.access import rights
 from leaderboard.engine.functions import LIBRARY
 from leaderboard.log.order import stream_order
 from leaderboard.models import Board, FinalStanding, Season
+from leaderboard.models.season import season_title
 from leaderboard.notices.names import shown_names
-from leaderboard.presentation import number_text, season_text
+from leaderboard.presentation import number_text
 from leaderboard.seasons.pointer import moment
 
 KEPT = 30 * 24 * 3600
@@ -53,15 +54,13 @@ class Notice:
 
     @property
     def text(self) -> str:
-        values = self.data | {
-            "board": self.board_name,
-            "rank": number_text(self.data["rank"]),
-            "season": season_text(self.data.get("season", "")),
-        }
+        data = self.data
+        values = data | {"board": self.board_name, "rank": number_text(data["rank"])}
         if self.kind == "overtaken":
             return (
                 gettext("%(by)s overtook you on %(board)s. You are now number %(rank)s.") % values
             )
+        values["season"] = season_title(data["season"], data.get("period", ""), data["number"])
         return (
             gettext("%(season)s of %(board)s has ended. You came in at number %(rank)s.") % values
         )
@@ -98,6 +97,7 @@ def season_ended(season: Season) -> None:
                 "board": season.board.slug,
                 "name": season.board.name,
                 "season": season.name,
+                "period": season.period,
                 "number": season.number,
                 "rank": rank,
             },

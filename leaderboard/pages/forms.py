@@ -17,7 +17,7 @@ from leaderboard.boards.profiles import PROFILE_FIELDS
 from leaderboard.boards.together import MOST_SOURCES
 from leaderboard.models import Board, Player, Season
 from leaderboard.models.player import validate_avatar, validate_player_id
-from leaderboard.presentation import LONGEST_DESCRIPTION, duration_text, score_text, season_text
+from leaderboard.presentation import LONGEST_DESCRIPTION, duration_text, score_text
 
 MOST_LINES = 100
 
@@ -206,7 +206,7 @@ class TogetherForm(forms.Form):
     def __init__(self, data: Any, *, seasons: Sequence[Season], others: Sequence[Board]) -> None:
         super().__init__(data)
         fields: dict[str, Any] = self.fields
-        fields["season"].choices = [(f"{one.number}", season_text(one.name)) for one in seasons]
+        fields["season"].choices = [(f"{one.number}", one.title) for one in seasons]
         fields["board"].choices = [(one.slug, one.name) for one in others]
         if not others:
             self.fields["board"].widget = forms.MultipleHiddenInput()

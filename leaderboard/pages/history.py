@@ -57,7 +57,7 @@ def season(request: HttpRequest, slug: str, number: int) -> HttpResponseBase:
     except Season.DoesNotExist:
         return _not_archived(board, number)
     if request.GET.get("format") == "csv":
-        name = f"{board.slug}-{slugify(found.season.name) or number}.csv"
+        name = f"{board.slug}-{slugify(found.season.title) or number}.csv"
         rows = standings.written(standings.public_rows(found.season), "csv")
         return streamed(request, rows, "text/csv; charset=utf-8", name)
     pages = Pages(request, found.page, found.pages)

@@ -15,6 +15,7 @@ from leaderboard.access.listing import listed_boards
 from leaderboard.boards import final, standings
 from leaderboard.boards.standings import Glance
 from leaderboard.models import Board
+from leaderboard.models.season import season_title
 from leaderboard.presentation import Line
 from leaderboard.seasons.pointer import Pointer
 from ratelimit.decorators import limit
@@ -78,6 +79,6 @@ def live_home(request: HttpRequest) -> HttpResponse:
 def season_name(board: Board, pointer: Pointer | None) -> str:
     if pointer is None:
         return ""
-    name: str | None = getattr(board, "season_name", None)
     # Redis turns the season; its row in SQL follows a moment later.
-    return presentation.season_text(name or f"Season {pointer.number}")
+    name, period = (getattr(board, field, None) for field in ("season_name", "season_period"))
+    return season_title(name or "", period or "", pointer.number)

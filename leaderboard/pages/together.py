@@ -49,7 +49,7 @@ def together_page(request: HttpRequest, slug: str) -> HttpResponse:
         pages = Pages(request, min(number, last), last)
         if number > last:
             return HttpResponseRedirect(pages.url(last))
-        names = [presentation.season_text(one.name) for one in choice.seasons]
+        names = [one.title for one in choice.seasons]
         context |= {
             "rows": [_line(board, entry) for entry in found.entries],
             "mine": _line(board, mine) if mine else None,

@@ -22,7 +22,6 @@ from config.redis.connections import get_redis
 from leaderboard import keys
 from leaderboard.boards import moderation
 from leaderboard.closing.archive import FIELDS as STANDING_FIELDS
-from leaderboard.closing.seasons import season_name
 from leaderboard.engine import RedisLeaderboard
 from leaderboard.engine.windows import periods_since
 from leaderboard.log.consumer import EVENT_FIELDS
@@ -30,7 +29,7 @@ from leaderboard.log.records import PLAYER_FIELDS
 from leaderboard.log.replay import Ranking, Replay, standings
 from leaderboard.models import Board, FinalStanding, Player, ScoreEvent, Season
 from leaderboard.models.bulk import insert_rows, large_cache, storable_json, storable_time
-from leaderboard.models.schedule import cron_line, last_boundary
+from leaderboard.models.schedule import cron_line, last_boundary, period_of
 from leaderboard.sample.catalogue import SampleBoard
 from leaderboard.sample.people import DETAILS, Person
 from leaderboard.sample.places import share_places
@@ -154,11 +153,11 @@ class _Seeding:
             season = Season.objects.create(
                 board=self.board,
                 number=number,
-                name=self.name(number, opens),
                 state=Season.State.CLOSED,
                 opens=opens,
                 closes=closes,
                 closed_at=closes,
+                **self.naming(number, opens),
             )
             players = self.some_players()
             attempts = self.attempts(players, opens, closes, self.sample.attempts)
@@ -192,9 +191,9 @@ class _Seeding:
         Season.objects.create(
             board=self.board,
             number=number,
-            name=self.name(number, opens),
             opens=opens,
             closes=closes,
+            **self.naming(number, opens),
         )
         attempts = self.present_attempts()
         replay, scores, ranks = self.play(attempts)
@@ -337,7 +336,8 @@ class _Seeding:
 
         return flat
 
-    def name(self, number: int, opens: datetime) -> str:
-        if self.sample.season_names:
-            return self.sample.season_names[(number - 1) % len(self.sample.season_names)]
-        return season_name(self.board, number, opens)
+    def naming(self, number: int, opens: datetime) -> dict[str, str]:
+        names = self.sample.season_names
+        if names:
+            return {"name": names[(number - 1) % len(names)]}
+        return {"period": period_of(self.board.schedule, self.board.zone, opens)}

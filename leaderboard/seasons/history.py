@@ -21,6 +21,7 @@ from leaderboard import keys
 from leaderboard.access import erasing, rights
 from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
 from leaderboard.models.player import ANONYMOUS
+from leaderboard.models.season import season_title
 
 # A closed season does not change; the list does when one closes, and is dropped then.
 PAGE_TTL = 3600
@@ -51,7 +52,7 @@ def season_list(board: Board) -> list[dict[str, Any]]:
         LIST_TTL,
         lambda: _load_seasons(board),
     )
-    return [season | _times(season) for season in result]
+    return [season | _times(season) | {"title": _title(season)} for season in result]
 
 
 def forget_season_list(board_id: int) -> None:
@@ -90,6 +91,12 @@ def _times(season: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _title(season: dict[str, Any]) -> str:
+    """Made here, not in the cache, because readers differ in language."""
+    # Lists that an older release has cached have no period.
+    return season_title(season["name"], season.get("period", ""), season["number"])
+
+
 def _load_seasons(board: Board) -> list[dict[str, Any]]:
     podiums: dict[int, list[dict[str, Any]]] = {}
     standings = FinalStanding.objects.filter(
@@ -102,6 +109,7 @@ def _load_seasons(board: Board) -> list[dict[str, Any]]:
         {
             "number": season.number,
             "name": season.name,
+            "period": season.period,
             "opens": season.opens.isoformat(),
             "closed_at": season.closed_at.isoformat() if season.closed_at else None,
             "entries": season.entries,
@@ -110,15 +118,6 @@ def _load_seasons(board: Board) -> list[dict[str, Any]]:
         for season in Season.objects.filter(board=board, state=Season.State.CLOSED).order_by(
             "-number"
         )
-    ]
-
-
-def champions(board: Board) -> list[dict[str, Any]]:
-    """Who won which season, newest first; seasons that nobody played are left out."""
-    return [
-        {"season": season, "champion": season["podium"][0]}
-        for season in season_list(board)
-        if season["podium"]
     ]
 
 

@@ -70,7 +70,7 @@ def test_the_season_command_closes_and_opens(board):
 def test_closing_says_who_played_and_whether_another_season_has_begun():
     board = open_board("daily", schedule="daily")
     submit(board, "ada", 1)
-    name = Season.objects.get(board=board).name
+    name = Season.objects.get(board=board).title
     closed = run("season", "close", "daily")
     assert closed == f"{name} is closed with 1 player. The next season has begun.\n"
 

@@ -49,7 +49,6 @@ def test_seasons_are_listed_newest_first_with_their_podium(board):
     assert [season["number"] for season in seasons] == [2, 1]
     assert [row["name"] for row in seasons[1]["podium"]] == ["Ada", "Bob", "Cy"]
     assert seasons[1]["closed_at"] == BEGIN + timedelta(days=2)
-    assert [c["champion"]["name"] for c in history.champions(board)] == ["Ada"]
 
 
 def test_who_read_the_list_before_it_changed_does_not_bring_the_old_one_back(board, monkeypatch):

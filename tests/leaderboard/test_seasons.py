@@ -1,6 +1,7 @@
 """Seasons open, close, and leave an archive behind."""
 
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.utils import timezone
@@ -17,6 +18,7 @@ from leaderboard.errors import (
     ServiceError,
 )
 from leaderboard.models import AuditEntry, Board, FinalStanding, Season
+from leaderboard.models.schedule import period_of
 from leaderboard.seasons import history, pointer
 from leaderboard.worker import clock
 from tests.leaderboard.boards import ACTOR, end_time, forget_seasons, ids, open_board, submit, utc
@@ -263,8 +265,8 @@ def test_whoever_finds_the_board_locked_gives_up_in_time():
     ],
 )
 def test_seasons_are_named_in_the_boards_zone(schedule, opens, name):
-    board = Board(schedule=schedule, time_zone="Europe/Berlin")
-    assert seasons.season_name(board, 4, utc(opens)) == name
+    period = period_of(schedule, ZoneInfo("Europe/Berlin"), utc(opens))
+    assert Season(number=4, period=period).title == name
 
 
 def test_two_seasons_of_one_week_have_two_names():
@@ -272,7 +274,23 @@ def test_two_seasons_of_one_week_have_two_names():
     close(board)
     close(board)
     first, *later = Season.objects.filter(board=board).order_by("number")
-    assert [one.name for one in later] == [f"{first.name}, season {one.number}" for one in later]
+    assert [one.title for one in later] == [f"{first.title}, Season {one.number}" for one in later]
+
+
+def test_a_season_keeps_its_title_when_its_board_gets_another_schedule():
+    board = open_board(schedule="weekly")
+    title = Season.objects.get(board=board).title
+    assert title.startswith("Week ")
+    changes = {"schedule": "monthly", "time_zone": "Asia/Tokyo"}
+    changing.change_board(board=board, changes=changes, actor=ACTOR)
+    assert Season.objects.get(board=board).title == title
+
+
+def test_a_name_that_somebody_gives_and_takes_back():
+    season = Season(number=4, name="Finals", period="2026-11")
+    assert season.title == "Finals"
+    season.name = ""
+    assert season.title == "November 2026"
 
 
 def test_a_million_is_read_in_portions(monkeypatch):

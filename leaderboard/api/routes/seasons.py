@@ -55,7 +55,9 @@ def list_seasons(request: HttpRequest, slug: str) -> dict[str, Any]:
     return {
         "board": board.slug,
         "seasons": [
-            season | {"podium": [_standing(row) for row in season["podium"]]} for season in seasons
+            season
+            | {"name": season["title"], "podium": [_standing(row) for row in season["podium"]]}
+            for season in seasons
         ],
     }
 
@@ -86,7 +88,7 @@ def season_standings(
     return {
         "board": board.slug,
         "season": number,
-        "name": found.season.name,
+        "name": found.season.title,
         "page": query.page,
         "pages": found.pages,
         "total": found.total,
@@ -116,7 +118,7 @@ def close_season(
     return reply(
         {
             "number": season.number,
-            "name": season.name,
+            "name": season.title,
             "state": season.state,
             "closed_at": season.closed_at and utc_text(season.closed_at),
             "entries": season.entries,

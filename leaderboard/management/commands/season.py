@@ -69,7 +69,7 @@ class Command(LeaderboardCommand):
                 f"{season.board.slug}  {season.number:>4}  {season.state:<8} "
                 f"{season.opens.astimezone(zone):%Y-%m-%d %H:%M} to "
                 f"{f'{end.astimezone(zone):%Y-%m-%d %H:%M}' if end else 'by hand':<16}  "
-                f"{season.entries or '':>9}  {season.name}"
+                f"{season.entries or '':>9}  {season.title}"
             )
 
     def open(self, board: Board, options: dict[str, Any]) -> None:
@@ -81,7 +81,7 @@ class Command(LeaderboardCommand):
             closes=_time(board, "--closes", options["closes"]),
         )
         verb = "is planned" if season.state == Season.State.PLANNED else "is open"
-        self.stdout.write(f"{board.slug}: season {season.number}, {season.name}, {verb}.")
+        self.stdout.write(f"{board.slug}: season {season.number}, {season.title}, {verb}.")
 
     def close(self, board: Board, options: dict[str, Any]) -> None:
         open_next = True if options["open_next"] else None

@@ -15,7 +15,7 @@ from django.utils import translation
 from leaderboard import presentation
 from leaderboard.closing.seasons import close_season
 from leaderboard.live.boards import HtmlSource
-from leaderboard.models import Board
+from leaderboard.models import Board, Season
 from sessions_app.models import Flag
 from tests.leaderboard.pages.conftest import ACTOR, make_board, make_player, score
 
@@ -114,22 +114,25 @@ def test_so_do_durations(language: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "german"),
+    ("name", "period", "english", "german"),
     [
-        ("Week 46, 2026", "Woche 46, 2026"),
-        ("November 2026", "November 2026"),
-        ("3 March 2026", "3. März 2026"),
-        ("Season 4", "Saison 4"),
-        ("Season 4 (2)", "Saison 4 (2)"),
-        ("31 February 2026", "31 February 2026"),
-        ("Summer edition", "Summer edition"),
+        ("", "2026-W06", "Week 6, 2026", "Woche 6, 2026"),
+        ("", "2026-W46 4", "Week 46, 2026, Season 4", "Woche 46, 2026, Saison 4"),
+        ("", "2026-03", "March 2026", "März 2026"),
+        ("", "2026-03-03", "3 March 2026", "3. März 2026"),
+        ("", "", "Season 4", "Saison 4"),
+        ("Summer edition", "2026-03", "Summer edition", "Summer edition"),
+        ("Week 46, 2026", "", "Week 46, 2026", "Week 46, 2026"),
     ],
 )
-def test_seasons_that_named_themselves_are_translated(name: str, german: str) -> None:
-    with translation.override("de"):
-        assert presentation.season_text(name) == german
+def test_seasons_without_a_given_name_are_named_in_the_readers_language(
+    name: str, period: str, english: str, german: str
+) -> None:
+    season = Season(name=name, period=period, number=4)
     with translation.override("en"):
-        assert presentation.season_text("Week 46, 2026") == "Week 46, 2026"
+        assert season.title == english
+    with translation.override("de"):
+        assert season.title == german
 
 
 def test_machines_read_plain_numbers_whatever_the_language(client: Client, cup: Board) -> None:
