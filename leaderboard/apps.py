@@ -18,7 +18,7 @@ class LeaderboardConfig(AppConfig):
 
         measures.register(consumer.show_lags)
         consumer.follow(profiles.mask_late)
-        consumer.follow(overtaking.tell)
+        consumer.follow(overtaking.notify)
         consumer.follow(activity.note)
         ops.register(boards)
         ops.register_live(

@@ -248,11 +248,11 @@ def notices(player: str) -> str:
     return f"leaderboard:notices:{{{player}}}"
 
 
-def notice_told(player: str, what: str) -> str:
-    """string: this was told to the player lately; TTL a minute for overtaking, a day for a season's
+def notice_sent(player: str, what: str) -> str:
+    """string: this was sent to the player lately; TTL a minute for overtaking, a day for a season's
     end; written by `add_notice`.
     """
-    return f"leaderboard:notices:{{{player}}}:told:{what}"
+    return f"leaderboard:notices:{{{player}}}:sent:{what}"
 
 
 def notices_read(player: str) -> str:

@@ -1,21 +1,21 @@
 """The archive: final standings of a season, from Redis to SQL, exactly once.
 
-1. Gather: the frozen season is read in portions into a temporary file. Nothing is locked. When
-   Redis has lost it, the score log is played again instead.
-2. Store: one transaction removes what stands there, writes every row and marks the season closed.
+1. Gather: the ended season is read in portions into a temporary file. Nothing is locked. When
+   Redis has lost it, the score log is replayed instead.
+2. Store: one transaction deletes old rows, writes every row and marks the season closed.
    The file keeps this short, because on SQLite it is the only writer meanwhile.
 3. Announce, after the commit.
-4. Drop the frozen keys and the details of players who stand nowhere else; then forget the season.
+4. Drop the season's keys and the details of players who are on no other board or season.
 
-Whatever is killed when, the next attempt ends the same: until the commit the frozen keys are all
-there and it starts over, after it the season is closed and steps 3 and 4 are repeated.
+A process may be killed at any time, and the next attempt has the same result: until the commit all
+keys are there and it starts over; afterwards the season is closed and steps 3 and 4 are repeated.
 """
 
 from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import IO, Any
@@ -42,7 +42,7 @@ logger = logging.getLogger("rostrum.archive")
 # Done so far, and in all.
 Progress = Callable[[int, int], None]
 
-# Rows per call: a few milliseconds of Redis's time, so that scores meanwhile do not wait.
+# Rows per call: a few milliseconds of Redis time, so that scores do not wait.
 PORTION = 250
 LONGEST_NAME = 256
 FIELDS = (
@@ -76,26 +76,23 @@ def archive_season(season: Season, held: Held, *, progress: Progress | None = No
 
 
 def gather(season: Season, file: IO[bytes], progress: Progress | None = None) -> int:
-    """Write the frozen standings to `file`, a portion in each line; returns how many."""
-    frozen = season.board.engine(season.number)
-    size = frozen.get_size()
-    done = 0
-    for entries in _portions(frozen):
-        rows = _stored(season, entries, done)
-        file.write(msgspec.json.encode(rows) + b"\n")
-        done += len(rows)
-        if progress:
-            progress(done, size)
-    return done
+    """Write the standings to `file`, a portion in each line; returns how many."""
+    ended = season.board.engine(season.number)
+    return _write(season, file, _read_portions(ended), progress, ended.get_size())
 
 
-def played_again(season: Season) -> Build:
+def gather_from_log(season: Season, file: IO[bytes], build: Build | None = None) -> int:
+    return _write(season, file, _replayed_portions(build or replayed(season)))
+
+
+def replayed(season: Season) -> Build:
     """One season from the log, by the rules that its board has now."""
     board = season.board
-    at = pointer.Pointer(season.number, pointer.OPEN, pointer.microseconds(season.opens), None)
-    build = Build(board, at, rebuild.drain(board, rebuild.DRAIN_LIMIT), with_windows=False)
+    opens = pointer.microseconds(season.opens)
+    ended = pointer.Pointer(season.number, pointer.OPEN, opens, None)
+    build = Build(board, ended, rebuild.drain(board, rebuild.DRAIN_LIMIT), with_windows=False)
     build.replay()
-    # Hidden players are not archived; those who are there already stay.
+    # Hidden players are not archived, but those who already are stay.
     hidden = {one.decode() for one in get_redis().smembers(keys.hidden(board.key))}
     there = FinalStanding.objects.filter(season=season, player_id__in=hidden)
     for player_id in hidden.difference(there.values_list("player_id", flat=True)):
@@ -103,13 +100,22 @@ def played_again(season: Season) -> Build:
     return build
 
 
-def gather_from_log(season: Season, file: IO[bytes], build: Build | None = None) -> int:
-    build = build or played_again(season)
+def _read_portions(ended: RedisLeaderboard) -> Iterator[list[dict[str, Any]]]:
+    """Redis reads the next portion while this one is written."""
+    with ThreadPoolExecutor(1) as reader:
+        offset = 0
+        ahead = reader.submit(ended.get_page, offset, PORTION)
+        while entries := ahead.result():
+            offset += PORTION
+            ahead = reader.submit(ended.get_page, offset, PORTION)
+            yield entries
+
+
+def _replayed_portions(build: Build) -> Iterator[list[dict[str, Any]]]:
     rows = standings(build.season.entries, build.ranking)
-    done = 0
     while portion := list(islice(rows, PORTION)):
         details = build.details_of([player_id for _, _, player_id, _ in portion])
-        entries = [
+        yield [
             {
                 "rank": rank,
                 "user_id": player_id,
@@ -119,8 +125,21 @@ def gather_from_log(season: Season, file: IO[bytes], build: Build | None = None)
             | ({"subscore": entry.subscore} if build.ranking.subscore else {})
             for _, rank, player_id, entry in portion
         ]
+
+
+def _write(
+    season: Season,
+    file: IO[bytes],
+    portions: Iterable[list[dict[str, Any]]],
+    progress: Progress | None = None,
+    size: int = 0,
+) -> int:
+    done = 0
+    for entries in portions:
         file.write(msgspec.json.encode(_stored(season, entries, done)) + b"\n")
-        done += len(portion)
+        done += len(entries)
+        if progress:
+            progress(done, size)
     return done
 
 
@@ -141,17 +160,6 @@ def _stored(season: Season, entries: list[dict[str, Any]], before: int) -> list[
     ]
 
 
-def _portions(frozen: RedisLeaderboard) -> Iterator[list[dict[str, Any]]]:
-    """Redis reads the next portion while this one is written."""
-    with ThreadPoolExecutor(1) as reader:
-        offset = 0
-        ahead = reader.submit(frozen.get_page, offset, PORTION)
-        while entries := ahead.result():
-            offset += PORTION
-            ahead = reader.submit(frozen.get_page, offset, PORTION)
-            yield entries
-
-
 def store(season: Season, held: Held, file: IO[bytes], count: int) -> None:
     """Write all rows and close the season in one transaction."""
     with large_cache(), transaction.atomic():
@@ -166,10 +174,10 @@ def store(season: Season, held: Held, file: IO[bytes], count: int) -> None:
 
 
 def store_again(season: Season, file: IO[bytes], count: int) -> None:
-    """Write the rows of a closed season anew; call inside the transaction that records it.
+    """Replace the rows of a closed season; call inside the transaction that records it.
 
-    Guarded by the fence that the season had when it was read: those of a lock begin again when
-    Redis has lost them.
+    Guarded by the fence that the season had when it was read, because the fences of a lock start
+    again when Redis has lost them.
     """
     fence = season.fence + 1
     same = Season.objects.filter(pk=season.pk, fence=season.fence)
@@ -194,18 +202,17 @@ def _rows(file: IO[bytes]) -> Iterator[list[Any]]:
 
 
 def announce(season: Season) -> None:
-    """Notify every signed-in player where they ended, and the board's feed; a second time changes
-    nothing."""
+    """Notify every player with an account, and the board's feed; safe to repeat."""
     delivery.season_ended(season)
     activity.season_ended(season)
 
 
 def drop(season: Season) -> None:
-    """Give the memory back, in portions, and forget that the season waited."""
+    """Delete the season's keys, in portions, and its note that it waits for the archive."""
     board = season.board
-    at = pointer.read(board)
+    current = pointer.read(board)
     # Between two seasons the pointer still names the one that ended.
-    running = max(at.number if at else 0, season.number + 1)
+    running = max(current.number if current else 0, season.number + 1)
     engine = board.engine(running)
     waiting = [past.number for past in pointer.read_ended(board)]
     while engine.drop_season(season.number, waiting=waiting):

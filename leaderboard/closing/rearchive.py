@@ -21,15 +21,15 @@ from leaderboard.seasons.pointer import microseconds
 def rebuild_season(
     *, board: Board, number: int, actor: Actor, check: bool = False, allow_loss: bool = False
 ) -> Report:
-    """Compare the archive of a closed season with the score log, and where they differ archive it
-    again, by the rules that the board has now; with `check` only compare.
+    """Compare the archive of a closed season with the score log. Where they differ, archive it
+    again by the rules that the board has now; with `check` only compare.
 
-    `WouldLoseError` when the archive has entries that the log does not have; `allow_loss` lets
-    them go. A second time finds no difference and changes nothing.
+    `WouldLoseError` when the archive has entries that the log does not have, unless `allow_loss`.
+    A second call finds no difference and changes nothing.
     """
     with season_lock(board) as held:
         season = _closed(board, number)
-        build = archive.played_again(season)
+        build = archive.replayed(season)
         found = _compare(season, build)
         result = differences.report(
             board,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 
@@ -18,6 +17,7 @@ from config.redis.locks import Held, hold
 from leaderboard.access import audit
 from leaderboard.access.audit import Actor
 from leaderboard.closing import archive
+from leaderboard.closing.archive import Progress
 from leaderboard.errors import (
     SeasonClosedError,
     SeasonOverlapError,
@@ -32,11 +32,9 @@ from leaderboard.seasons.pointer import CLOSED, OPEN, PAUSED, Pointer
 
 logger = logging.getLogger("rostrum.seasons")
 
-Progress = Callable[[int, int], None]
-
-LOCK_TIMEOUT = 10.0  # a dead holder is followed after this many seconds
+LOCK_TIMEOUT = 10.0  # seconds until the lock of a dead holder is free
 LOCK_WAIT = 10.0
-# How far the clock of Redis may be ahead of this machine's without the worker being late.
+# The clock of Redis may be this far ahead of ours without the worker being late.
 CLOCK_MARGIN = timedelta(seconds=30)
 
 
@@ -55,10 +53,10 @@ def open_season(
     opens: datetime | None = None,
     closes: datetime | None = None,
 ) -> Season:
-    """Open the next season now, or plan it when `opens` lies ahead.
+    """Open the next season now, or plan it when `opens` is in the future.
 
-    Boards with a schedule decide their own end. `ServiceError` when one is open already, the
-    times make no sense, or two seasons would overlap.
+    On a board with a schedule, the schedule decides when it ends. `ServiceError` when a season is
+    open already, the times are wrong, or two seasons would overlap.
     """
     longest = Season._meta.get_field("name").max_length or 0
     if len(name) > longest:
@@ -67,31 +65,35 @@ def open_season(
     planned = opens is not None and opens > now
     _check_times(board, opens, closes, now)
     with season_lock(board):
-        at = pointer.current(board)
+        current = pointer.current(board)
         if planned:
             assert opens is not None
-            return _plan(board, actor, name, opens, closes, at)
-        _need_settled(board, at)
-        if at is not None and at.is_open:
-            raise SeasonOverlapError(f"{_title(board, at.number)} is still open; close it first.")
+            return _plan(board, actor, name, opens, closes, current)
+        _need_settled(board, current)
+        if current is not None and current.is_open:
+            raise SeasonOverlapError(
+                f"{_title(board, current.number)} is still open; close it first."
+            )
         need_no_plan(board)
-        number = next_number(board, at)
+        number = next_number(board, current)
         closes_at = (
             pointer.next_close(board, now) if closes is None else pointer.microseconds(closes)
         )
-        return _open(board, at, number, closes_at, actor, name)
+        return _open(board, current, number, closes_at, actor, name)
 
 
 def open_planned(season: Season) -> None:
-    """The clock: a planned season's time has come."""
+    """Called by the clock when a planned season's time has come."""
     board = season.board
     with season_lock(board):
         season.refresh_from_db()
-        at = pointer.current(board)
-        if season.state != Season.State.PLANNED or (at is not None and at.state != CLOSED):
+        current = pointer.current(board)
+        if season.state != Season.State.PLANNED or (
+            current is not None and current.state != CLOSED
+        ):
             return
         closes = None if season.closes is None else pointer.microseconds(season.closes)
-        _open(board, at, season.number, closes, audit.WORKER)
+        _open(board, current, season.number, closes, audit.WORKER)
 
 
 def close_season(
@@ -105,21 +107,20 @@ def close_season(
 ) -> Season:
     """End the running season now and archive it; returns it, closed.
 
-    Without `archive_now` the worker archives it, within moments.
-
-    With a schedule, or when `open_next` says so, the next season begins in the same instant.
-    `number` guards against closing another season than the one a person looked at.
+    Without `archive_now` the worker archives it, within moments. On a board with a schedule, or
+    with `open_next`, the next season begins in the same instant. Give `number` to be sure to close
+    no other season than that one.
     """
     with season_lock(board) as held:
-        at = pointer.current(board)
+        current = pointer.current(board)
         if number is not None:
-            _check_known(board, number, at)
-        _need_settled(board, at)
-        if at is None or not at.is_open:
-            last = "" if at is None else f" {_title(board, at.number)} is already closed."
+            _check_known(board, number, current)
+        _need_settled(board, current)
+        if current is None or not current.is_open:
+            last = "" if current is None else f" {_title(board, current.number)} is already closed."
             raise SeasonClosedError(f"{board.name} has no open season.{last}")
-        if number is not None and number != at.number:
-            why = "is already closed" if number < at.number else "has not begun"
+        if number is not None and number != current.number:
+            why = "is already closed" if number < current.number else "has not begun"
             raise SeasonClosedError(f"{_title(board, number)} {why}.")
         if open_next is None:
             open_next = board.schedule != Board.Schedule.MANUAL
@@ -128,29 +129,29 @@ def close_season(
         now = timezone.now()
         end = pointer.move(
             board,
-            believed=at,
+            believed=current,
             mode="end",
-            number=at.number + 1 if open_next else at.number,
+            number=current.number + 1 if open_next else current.number,
             state=OPEN if open_next else CLOSED,
-            opens=None if open_next else at.opens,
-            closes=pointer.next_close(board, now) if open_next else at.closes,
+            opens=None if open_next else current.opens,
+            closes=pointer.next_close(board, now) if open_next else current.closes,
         )
         moved, _ = end(get_redis())
         if not moved:
-            raise SeasonClosedError(f"{_title(board, at.number)} has just been closed.")
-        audit.record("season.close", actor=actor, board=board, season=at.number)
+            raise SeasonClosedError(f"{_title(board, current.number)} has just been closed.")
+        audit.record("season.close", actor=actor, board=board, season=current.number)
         follow_pointer(board)
-        season = Season.objects.get(board=board, number=at.number)
+        season = Season.objects.get(board=board, number=current.number)
         if archive_now:
             archive.archive_season(season, held, progress=progress)
     return season
 
 
 def closing_sentence(season: Season) -> str:
-    """What closing a season did, for whoever closed it."""
+    """Describe the result to the person who closed the season."""
     board = season.board
     count = season.entries
-    if season.state != Season.State.CLOSED:  # the worker archives it, and nobody else can join
+    if season.state != Season.State.CLOSED:  # the worker archives it later
         count = board.engine(season.number).get_size()
     closed = ngettext(
         "%(season)s is closed with %(count)s player.",
@@ -158,9 +159,9 @@ def closing_sentence(season: Season) -> str:
         count,
     )
     closed %= {"season": season.title, "count": number_format(count, force_grouping=True)}
-    at = pointer.read(board)
+    current = pointer.read(board)
     planned = Season.objects.filter(board=board, state=Season.State.PLANNED).first()
-    if at is not None and at.number > season.number:
+    if current is not None and current.number > season.number:
         after = gettext("The next season has begun.")
     elif planned is not None:
         after = gettext("%(season)s is planned next.") % {"season": planned.title}
@@ -170,9 +171,9 @@ def closing_sentence(season: Season) -> str:
 
 
 def follow_pointer(board: Board) -> bool:
-    """Bring the Season rows in line with Redis; safe to repeat at any time. False when the pointer
-    is at a season that SQL has closed: this was a late look, or Redis came back too old."""
-    at, ended = pointer.current(board), pointer.read_ended(board)
+    """Bring the Season rows in line with Redis; safe to repeat. False when the pointer is at a
+    season that is closed in SQL: this call read it too late, or Redis came back too old."""
+    current, ended = pointer.current(board), pointer.read_ended(board)
     with transaction.atomic():
         for past in ended:
             season, _ = Season.objects.get_or_create(
@@ -182,35 +183,35 @@ def follow_pointer(board: Board) -> bool:
                 | {"state": Season.State.CLOSING},
             )
             season.advance(Season.State.CLOSING, closed_at=pointer.moment(past.ended))
-        if at is None or not at.is_open:
+        if current is None or not current.is_open:
             return True
         season, _ = Season.objects.get_or_create(
             board=board,
-            number=at.number,
-            defaults=_row(board, at.number, at.opens, at.closes),
+            number=current.number,
+            defaults=_row(board, current.number, current.opens, current.closes),
         )
-        return season.advance(Season.State.OPEN, opens=at.opens_at, closes=at.closes_at)
+        return season.advance(Season.State.OPEN, opens=current.opens_at, closes=current.closes_at)
 
 
-def leave_closed(board: Board, at: Pointer) -> None:
-    """The pointer is at a season that SQL has closed, because Redis came back older than SQL: go
-    to where SQL is. Scores that came meanwhile are in the log, and `rebuild --season` brings them
+def leave_closed(board: Board, current: Pointer) -> None:
+    """Move a pointer at a season that is closed in SQL, because Redis came back older than SQL, to
+    the season that SQL has. Scores since then are in the log, and `rebuild --season` brings them
     into the archive."""
     with season_lock(board, wait=0):
-        season = Season.objects.select_related("board").get(board=board, number=at.number)
-        if season.state != Season.State.CLOSED or pointer.read(board) != at:
+        season = Season.objects.select_related("board").get(board=board, number=current.number)
+        if season.state != Season.State.CLOSED or pointer.read(board) != current:
             return
-        restoring = pointer.restore(board, believed=at)
+        restoring = pointer.restore(board, believed=current)
         if restoring is not None and restoring(get_redis())[0]:
             archive.drop(season)
             logger.warning(
                 "The pointer was at a closed season and follows SQL again",
-                extra={"board": board.slug, "season": at.number},
+                extra={"board": board.slug, "season": current.number},
             )
 
 
 def archive_ended(board: Board, held: Held) -> int:
-    """Archive what waits for it, by the rules by which it was played; returns how many."""
+    """Archive the seasons that have ended, by the rules they were played by; returns how many."""
     board = Board.objects.get(pk=board.pk)
     ended = pointer.read_ended(board)
     if ended:
@@ -221,31 +222,35 @@ def archive_ended(board: Board, held: Held) -> int:
     return len(ended)
 
 
-def roll_if_over(board: Board, at: Pointer) -> bool:
-    """The clock: end the season when its time is over. True when this call did it."""
-    if not at.is_open or at.closes_at is None or at.closes_at > timezone.now() + CLOCK_MARGIN:
+def roll_if_over(board: Board, current: Pointer) -> bool:
+    """Called by the clock: end the season when its time is over. True when this call did it."""
+    if (
+        not current.is_open
+        or current.closes_at is None
+        or current.closes_at > timezone.now() + CLOCK_MARGIN
+    ):
         return False
-    moved, _ = pointer.roll(board, at)(get_redis())
+    moved, _ = pointer.roll(board, current)(get_redis())
     return moved
 
 
 def reschedule(board: Board) -> None:
-    """The calendar changed: the running season ends by the new one. The clock does it for whoever
-    died after saving it, and for a board that is being rebuilt."""
+    """Let the running season end by the board's new calendar. The clock calls it too, for a process
+    that died after it saved the calendar, and for a board that was being rebuilt."""
     with season_lock(board):
-        at = pointer.current(board)
-        if at is not None and at.state == PAUSED:
+        current = pointer.current(board)
+        if current is not None and current.state == PAUSED:
             return
-        if at is None or not at.is_open:
+        if current is None or not current.is_open:
             pointer.forget_note(board, pointer.RESCHEDULE)
             return
         pointer.move(
             board,
-            believed=at,
+            believed=current,
             mode="keep",
-            number=at.number,
+            number=current.number,
             state=OPEN,
-            opens=at.opens,
+            opens=current.opens,
             closes=pointer.next_close(board, timezone.now()),
         )(get_redis())
         pointer.forget_note(board, pointer.RESCHEDULE)
@@ -253,7 +258,7 @@ def reschedule(board: Board) -> None:
 
 
 def need_no_plan(board: Board) -> None:
-    """A season that begins now, or by a schedule, would take the place of the planned one."""
+    """`SeasonOverlapError` when a season is planned."""
     waiting = Season.objects.filter(board=board, state=Season.State.PLANNED).first()
     if waiting is not None:
         opens = waiting.opens.astimezone(board.zone)
@@ -263,21 +268,26 @@ def need_no_plan(board: Board) -> None:
         )
 
 
-def _need_settled(board: Board, at: Pointer | None) -> None:
-    if at is not None and at.state == PAUSED:
+def _need_settled(board: Board, current: Pointer | None) -> None:
+    if current is not None and current.state == PAUSED:
         raise ServiceError(f"{board.name} is being rebuilt; try again in a moment.")
 
 
-def next_number(board: Board, at: Pointer | None) -> int:
+def next_number(board: Board, current: Pointer | None) -> int:
     known = Season.objects.filter(board=board).aggregate(Max("number"))["number__max"] or 0
-    return max(known, at.number if at else 0) + 1
+    return max(known, current.number if current else 0) + 1
 
 
 def _open(
-    board: Board, at: Pointer | None, number: int, closes: int | None, actor: Actor, name: str = ""
+    board: Board,
+    current: Pointer | None,
+    number: int,
+    closes: int | None,
+    actor: Actor,
+    name: str = "",
 ) -> Season:
     opening = pointer.move(
-        board, believed=at, mode="keep", number=number, state=OPEN, closes=closes
+        board, believed=current, mode="keep", number=number, state=OPEN, closes=closes
     )
     moved, now_at = opening(get_redis())
     if not moved or now_at is None:
@@ -297,19 +307,23 @@ def _plan(
     name: str,
     opens: datetime,
     closes: datetime | None,
-    at: Pointer | None,
+    current: Pointer | None,
 ) -> Season:
     if board.schedule != Board.Schedule.MANUAL:
         raise ServiceError(
             f"The seasons of {board.name} follow its schedule; they cannot be planned by hand."
         )
-    if at is not None and at.is_open and (at.closes_at is None or at.closes_at > opens):
+    if (
+        current is not None
+        and current.is_open
+        and (current.closes_at is None or current.closes_at > opens)
+    ):
         raise SeasonOverlapError(
-            f"{_title(board, at.number)} would still run when the new one opens."
+            f"{_title(board, current.number)} would still run when the new one opens."
         )
     if Season.objects.filter(board=board, state=Season.State.PLANNED).exists():
         raise SeasonOverlapError(f"{board.name} has a planned season already.")
-    number = next_number(board, at)
+    number = next_number(board, current)
     season = Season.objects.create(
         board=board,
         number=number,
@@ -349,8 +363,8 @@ def _row(board: Board, number: int, opens: int, closes: int | None) -> dict[str,
     }
 
 
-def _check_known(board: Board, number: int, at: Pointer | None) -> None:
-    known = at is not None and at.number == number
+def _check_known(board: Board, number: int, current: Pointer | None) -> None:
+    known = current is not None and current.number == number
     if not known and not Season.objects.filter(board=board, number=number).exists():
         raise UnknownSeasonError(f"{board.name} has no season {number}.", field="season")
 

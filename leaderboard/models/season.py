@@ -1,4 +1,4 @@
-"""Seasons and the final standings they leave behind."""
+"""Seasons and their final standings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Season(models.Model):
     )
     closed_at = models.DateTimeField(_("closed at"), null=True, blank=True, editable=False)
     entries = models.PositiveIntegerField(_("players"), default=0, editable=False)
-    # The largest fencing number of the lock that archived: a holder who lost it writes nothing.
+    # The largest fencing number of the lock that archived: a holder that lost it writes nothing.
     fence = models.PositiveBigIntegerField(default=0, editable=False)
 
     class Meta:
@@ -77,8 +77,8 @@ class Season(models.Model):
 
     def advance(self, state: str, **values: object) -> bool:
         """Move on to `state` and set `values` with it; False, and nothing changes, when the season
-        is beyond that. In the database itself, because a late look at the pointer may meet an
-        archive: closed is final."""
+        is past that state. Decided by the database, because a caller that read the pointer long
+        ago may come after the archive: closed is final."""
         before = FROM[Season.State(state)]
         values |= {"state": state}
         moved = Season.objects.filter(pk=self.pk, state__in=before).update(**values)
@@ -110,7 +110,7 @@ def _period_text(period: str) -> str:
     return date_format(date.fromisoformat(period), form)
 
 
-# The states in which a season may be to enter, or stay in, the next.
+# The states from which a season may enter, or stay in, each state.
 FROM = {
     Season.State.PLANNED: (Season.State.PLANNED,),
     Season.State.OPEN: (Season.State.PLANNED, Season.State.OPEN),
@@ -120,7 +120,7 @@ FROM = {
 
 
 class FinalStanding(models.Model):
-    """One player's place when a season ended, with the details of that day.
+    """One player's rank when a season ended, with the details of that day.
 
     The player is an id, not a foreign key: the archive outlives the player's row.
     """
@@ -129,7 +129,7 @@ class FinalStanding(models.Model):
     season = models.ForeignKey(
         Season, on_delete=models.CASCADE, related_name="standings", db_index=False
     )
-    # 1 to n without gaps, for paging; `rank` may repeat, as the board's ranking says.
+    # 1 to n without gaps, for paging; `rank` may repeat, by the board's ranking.
     position = models.PositiveIntegerField()
     rank = models.PositiveIntegerField()
     player_id = models.CharField(max_length=256)

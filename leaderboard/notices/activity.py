@@ -1,8 +1,8 @@
-"""What has lately happened on a board: somebody joined or took the lead, a season ended.
+"""A board's activity feed: somebody joined or took the lead, a season ended.
 
-The worker finds it in the events that it stores, so that a score costs nothing more. The feed holds
-ids; names and texts are made when it is read, so that who was renamed, is anonymous or hidden since
-appears as on the board itself.
+The worker finds it in the events that it stores, so a score costs nothing more. The feed holds ids.
+Names and texts are made when it is read, so that players who have since been renamed, hidden or
+made anonymous appear as on the board itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MOST_KEPT = 50
 KEPT = 30 * 24 * 3600  # seconds after the last one
-MOST_BOARDS = 1000  # that one look over all boards asks
+MOST_BOARDS = 1000  # of those that the feed of all boards reads
 
 _add = LIBRARY["add_activity"]
 
@@ -47,13 +47,13 @@ _decode = msgspec.json.Decoder(Item).decode
 
 @dataclass(frozen=True)
 class Happening:
-    """One thing as a reader sees it."""
+    """One item as a reader sees it."""
 
     at: datetime
     board: Board
     kind: str
     name: str  # of the player or the season
-    url: str  # empty for who is anonymous
+    url: str  # empty for anonymous players
 
     @property
     def text(self) -> str:
@@ -65,27 +65,27 @@ class Happening:
 
 
 def note(board: Board, events: Sequence[Event]) -> None:
-    """Keep what these events of the log mean for the board."""
+    """Add what these events of the log mean to the board's feed."""
     items = [item for event in events for item in _items(event)]
-    # A whole class may join in one batch; more than are kept need not be sent.
-    _keep(board, items[-MOST_KEPT:])
+    # A whole class may join in one batch; send no more than are kept.
+    _add_items(board, items[-MOST_KEPT:])
 
 
 def season_ended(season: Season) -> None:
-    """Keep that a season is over; a second time changes nothing."""
+    """Add that a season is over; a second call changes nothing."""
     ended = season.closed_at or season.closes
     if ended is not None:
-        _keep(season.board, [Item("season", microseconds(ended), season.number)])
+        _add_items(season.board, [Item("season", microseconds(ended), season.number)])
 
 
 def latest(board: Board, count: int) -> list[Happening]:
-    """The newest first, of players whom the board shows now."""
+    """The newest first, of players that the board shows now."""
     raw = get_redis().lrange(keys.feed(board.key), 0, MOST_KEPT - 1)
     return _shown(board, _decoded(raw))[:count]
 
 
 def latest_everywhere(count: int) -> list[Happening]:
-    """The newest of all boards; for who may see every board."""
+    """The newest of all boards; for staff who may see every board."""
     boards = list(Board.objects.order_by("-pk")[:MOST_BOARDS])
     pipe = get_redis().pipeline(transaction=False)
     for board in boards:
@@ -106,7 +106,7 @@ def latest_everywhere(count: int) -> list[Happening]:
 
 
 def forget_player(board: Board, player_id: str) -> None:
-    """Nothing in the feed names this player any more."""
+    """Delete this player's items from the feed."""
     client, feed = get_redis(), keys.feed(board.key)
     for raw in client.lrange(feed, 0, MOST_KEPT - 1):
         if _decode(raw).player == player_id:
@@ -123,7 +123,7 @@ def _items(event: Event) -> Iterable[Item]:
         yield Item("leader", news.at, news.season or 0, news.id)
 
 
-def _keep(board: Board, items: Sequence[Item]) -> None:
+def _add_items(board: Board, items: Sequence[Item]) -> None:
     if items:
         _add(
             get_redis(),
@@ -143,7 +143,7 @@ def _decoded(raw: Iterable[bytes]) -> list[Item]:
 
 
 def _shown(board: Board, items: Sequence[Item]) -> list[Happening]:
-    """As everybody may see them, in the same order."""
+    """As the public may see them, in the same order."""
     names = shown_names(board, {item.player for item in items if item.player})
     numbers = {item.season for item in items if not item.player}
     titles = {}

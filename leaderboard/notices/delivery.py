@@ -1,8 +1,8 @@
-"""Notices to signed-in players: somebody overtook you, a season has ended.
+"""Notices to players with an account: somebody overtook you, a season has ended.
 
-Each is kept for 30 days in a stream of the player's own and published to open pages in the same
-call. They hold ids; names and texts are made when they are read, in the reader's language, so that
-who is anonymous or hidden since is not named.
+Each is kept for 30 days in the player's own stream and published to open pages in the same call.
+They hold ids. Names and texts are made when they are read, in the reader's language, so that a
+player who has since become anonymous or hidden is not named.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Notice:
 
 
 def overtaken(board: Board, player_id: str, *, by: str, rank: int) -> None:
-    """`by` is the id of whoever is before the player now, `rank` the player's own."""
-    _tell(
+    """`by` is the id of the player who is now ahead, `rank` the rank of the player overtaken."""
+    _publish(
         player_id,
         f"overtaken:{board.slug}",
         OVERTAKEN_AGAIN_AFTER,
@@ -83,12 +83,12 @@ def overtaken(board: Board, player_id: str, *, by: str, rank: int) -> None:
 
 
 def season_ended(season: Season) -> None:
-    """Notify everyone with an account who took part; repeated within a day, nobody twice."""
+    """Notify everyone with an account who took part; repeated within a day, it notifies nobody."""
     standings = FinalStanding.objects.filter(
         season=season, player_id__in=rights.players_who_see(season.board).values("pk")
     )
     for player_id, rank in standings.values_list("player_id", "rank").iterator():
-        _tell(
+        _publish(
             player_id,
             f"season:{season.pk}",
             SEASON_AGAIN_AFTER,
@@ -115,7 +115,7 @@ def latest(player_id: str, count: int = 100) -> list[Notice]:
 
 
 def _named(notices: list[Notice]) -> list[Notice]:
-    """With the name, as of now, of who overtook; none of who is anonymous, hidden or deleted."""
+    """With the current names of those who overtook, unless anonymous, hidden or deleted."""
     movers: dict[str, set[str]] = {}
     for notice in notices:
         if notice.kind == "overtaken":
@@ -142,8 +142,8 @@ def unread_count(player_id: str) -> int:
 
 
 def unread_steps(player_id: str) -> Steps[Mapping[str, int]]:
-    """Unread notices by board, for pages that ask it together with others; `unread_seen` says how
-    many of them the player may see."""
+    """Unread notices by board, for pages that read it together with others; `unread_seen` counts
+    those that the player may see."""
     player = _digest(player_id)
     reply = yield Call(_count, [keys.notices(player), keys.notices_read(player)], [MOST_UNREAD])
     return {
@@ -152,7 +152,7 @@ def unread_steps(player_id: str) -> Steps[Mapping[str, int]]:
 
 
 def unread_seen(player_id: str, by_board: Mapping[str, int]) -> int:
-    """The sum over the boards that the player may see now. Asks SQL only when there are any."""
+    """The sum over the boards that the player may see now. Reads SQL only when there are any."""
     seen = _boards_seen(player_id, set(by_board)) if by_board else set()
     return sum(number for slug, number in by_board.items() if slug in seen)
 
@@ -164,7 +164,7 @@ async def aunread_count(player_id: str) -> int:
 
 
 def _boards_seen(player_id: str, slugs: set[str]) -> set[str]:
-    """Of these boards, those that the player may see. Members leave, and boards become private."""
+    """Those boards that the player may see: members leave, and boards become private."""
     boards = list(Board.objects.filter(slug__in=slugs))
     account = None
     if any(board.visibility == Board.Visibility.PRIVATE for board in boards):
@@ -173,20 +173,20 @@ def _boards_seen(player_id: str, slugs: set[str]) -> set[str]:
 
 
 def player_of(message: bytes) -> str:
-    """Whom a message of the channel is for."""
+    """The player that a message of the channel is for."""
     return str(msgspec.json.decode(message)["player"])
 
 
 def mark_read(player_id: str, notice_id: str) -> None:
-    """Everything up to this notice has been seen."""
+    """Mark everything up to this notice as read."""
     get_redis().set(keys.notices_read(_digest(player_id)), notice_id, ex=KEPT)
 
 
-def _tell(player_id: str, what: str, again_after: int, notice: dict[str, Any]) -> None:
+def _publish(player_id: str, what: str, again_after: int, notice: dict[str, Any]) -> None:
     player = _digest(player_id)
     _add(
         get_redis(),
-        [keys.notices(player), keys.notice_told(player, what)],
+        [keys.notices(player), keys.notice_sent(player, what)],
         [
             again_after,
             KEPT,
@@ -214,5 +214,5 @@ def _notices(entries: Iterable[Any], read: tuple[int, int]) -> Iterable[Notice]:
 
 
 def _digest(player_id: str) -> str:
-    """Ids may hold braces, which would choose the slot on a cluster."""
+    """Ids may hold braces, which would decide the slot on a cluster."""
     return hashlib.blake2s(player_id.encode(), digest_size=16).hexdigest()

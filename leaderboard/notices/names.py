@@ -1,4 +1,4 @@
-"""How players are called in what is kept by id and read later."""
+"""Names of players for feeds and notices, which hold ids."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from leaderboard.presentation import LONGEST_NAME
 
 
 def shown_names(board: Board, player_ids: Collection[str]) -> dict[str, str]:
-    """Those who are shown, by id; nothing as the name of who is anonymous. SQL decides who is
-    shown: it changes first. A name on the board may be newer than the one in SQL."""
+    """The names of those who are shown, by id; "" for anonymous players. SQL decides who is shown,
+    because it changes first. A name on the board may be newer than the one in SQL."""
     if not player_ids:
         return {}
     unseen = set(rights.unseen_on(board).filter(pk__in=player_ids).values_list("pk", flat=True))

@@ -1,4 +1,4 @@
-"""Who was overtaken by the scores just stored, and has an account to be told."""
+"""Notify players with an account who were overtaken by the scores just stored."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from leaderboard.notices import delivery
 if TYPE_CHECKING:
     from leaderboard.log.events import Event
 
-# One look per mover, so at most this many per batch, the best placed first.
+# One read per mover, so at most this many per batch, the best placed first.
 MOST_MOVERS = 50
-# How far below a mover's new place players are told: further down nobody knows the name.
+# How far below a mover's new rank players are notified: further down nobody knows the name.
 NEAR = 10
-# A log that catches up after an outage tells no old news.
+# A log that catches up after an outage sends no old news.
 FRESH = 300  # seconds
 
 
-def tell(board: Board, events: Sequence[Event]) -> None:
-    """Tell each signed-in player who stands close behind a mover and stood before it."""
+def notify(board: Board, events: Sequence[Event]) -> None:
+    """Notify each player with an account who is close behind a mover and was ahead of it."""
     movers = _movers(events)
     if not movers or not Player.objects.filter(account__isnull=False).exists():
         return
@@ -33,9 +33,8 @@ def tell(board: Board, events: Sequence[Event]) -> None:
         places = [entry["user_id"] for entry in near]
         if mover not in places:
             continue
-        at = places.index(mover)
-        for entry in near[at + 1 :]:
-            # Whoever is overtaken by one stands one place lower than before.
+        for entry in near[places.index(mover) + 1 :]:
+            # A player overtaken by one is one place lower than before.
             if previous_rank is None or entry["rank"] <= previous_rank:
                 overtaken.setdefault(entry["user_id"], (mover, entry["rank"]))
     notified = rights.players_who_see(board).filter(pk__in=overtaken)
@@ -45,16 +44,16 @@ def tell(board: Board, events: Sequence[Event]) -> None:
 
 
 def _movers(events: Sequence[Event]) -> list[tuple[str, int | None]]:
-    """Players who moved up, with the place they had before, the best placed first."""
+    """Players who moved up, with their rank before, the best placed first."""
     since = (time.time() - FRESH) * 1_000_000
     movers: dict[str, tuple[int, int | None]] = {}
     for event in events:
         rank, previous = event.news.rank, event.news.previous_rank
         if event.news.op != "score" or rank is None or event.news.at < since:
-            continue  # who is shown again, or renamed, has overtaken nobody
+            continue  # a player who is shown again, or renamed, has overtaken nobody
         player_id = event.player_id
         if player_id in movers:
-            previous = movers[player_id][1]  # where the player stood before the first of them
+            previous = movers[player_id][1]  # the rank before the first of them
         if previous is None or rank < previous:
             movers[player_id] = (rank, previous)
     best = sorted(movers.items(), key=lambda item: item[1][0])[:MOST_MOVERS]

@@ -1,7 +1,6 @@
-"""Past seasons: SQL only, behind the cache and without it. Redis holds nothing of a season that is
-archived, and its absence hides none.
+"""Past seasons, from SQL behind a cache. They can be read while Redis is away.
 
-`access.unnamed_on` says who is not named here; deleted players are not either.
+Players of `rights.unnamed_on`, and deleted players, are not named here.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
 from leaderboard.models.player import ANONYMOUS
 from leaderboard.models.season import season_title
 
-# A closed season does not change; the list does when one closes, and is dropped then.
+# A closed season does not change; the list is dropped when another closes.
 PAGE_TTL = 3600
 LIST_TTL = 3600
-SEARCH_TTL = 60  # anyone can invent searches: they must not fill the cache
+SEARCH_TTL = 60  # anyone can make up searches, and they must not fill the cache
 PODIUM = 3
 MAX_SEARCH = 100
 
@@ -34,7 +33,7 @@ MAX_SEARCH = 100
 @dataclass(frozen=True)
 class SeasonPage:
     """One page of final standings. `rows` are dicts: position, rank, player_id, name, score,
-    subscore, details, and `masked` when the player is not to be named."""
+    subscore, details, and `masked` when the player must not be named."""
 
     season: Season
     rows: list[dict[str, Any]]
@@ -56,19 +55,18 @@ def season_list(board: Board) -> list[dict[str, Any]]:
 
 
 def forget_season_list(board_id: int) -> None:
-    """Called when a season was archived, renamed or deleted. Another name, not a deletion: whoever
-    reads the list right now would put the old one back."""
+    """Called when a season was archived, renamed or deleted. It changes the key instead of deleting
+    it, because a reader at this moment would put the old list back."""
     cache.set(keys.cached_list_version(board_id), time.time_ns(), None)
 
 
 def forget_names() -> None:
-    """Called when a player's choice to be named changed: every page is made anew."""
+    """Called when a player's choice to be named changed: every page is loaded again."""
     cache.set(keys.cached_names(), time.time_ns(), None)
 
 
 def names_version() -> int | None:
-    """Another number after each change of who is named: part of every validator. None while the
-    cache is away."""
+    """A number that changes with who is named, for validators; None while the cache is away."""
     try:
         return _names_version()
     except OUTAGE_ERRORS:
@@ -181,7 +179,7 @@ def season_standings(season: Season, search: str = "") -> QuerySet[FinalStanding
 
 
 def player_seasons(player_id: str, board: Board | None = None) -> list[FinalStanding]:
-    """Where a player ended, newest season first, on one board or on all public ones."""
+    """A player's final standings, newest season first, on one board or on all public ones."""
     standings = (
         FinalStanding.objects.filter(player_id=player_id, season__state=Season.State.CLOSED)
         .exclude(erasing.ERASED)
@@ -197,8 +195,8 @@ def player_seasons(player_id: str, board: Board | None = None) -> list[FinalStan
 def history(
     board: Board, player_id: str, *, season: int | None = None, limit: int = 500
 ) -> list[ScoreEvent]:
-    """A player's latest stored scores, oldest first, for a plot. What came before the player was
-    removed is gone from the board, and so from here."""
+    """A player's latest stored scores, oldest first, for a plot; only those since the player was
+    last removed from the board."""
     events = ScoreEvent.objects.filter(board=board, player_id=player_id)
     removed = events.filter(op="remove").aggregate(Max("sequence"))["sequence__max"]
     events = events.filter(op="score")
@@ -210,7 +208,7 @@ def history(
 
 
 def masked_players(season: Season) -> set[str]:
-    """Everyone in a season who is not to be named."""
+    """The ids of everyone in a season who must not be named."""
     unnamed = rights.unnamed_on(season.board).values("pk")
     found = season.standings.filter(Q(player_id__in=unnamed) | erasing.ERASED)
     return set(found.values_list("player_id", flat=True))

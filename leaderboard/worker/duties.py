@@ -1,4 +1,4 @@
-"""The worker: a thread per duty, each of which outlives outages and stops at once when asked."""
+"""The worker: a thread per duty. Each survives outages and stops when the worker stops."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from leaderboard.worker import clock
 
 logger = logging.getLogger("rostrum.worker")
 
-TICK = 0.5  # seconds between two looks of the clock
-IDLE = 0.25  # seconds until the log looks again where it cannot wait for all boards at once
-BLOCKED = 1.0  # seconds after which a waiting log looks for new boards, and whether to stop
-# A few events leave time for more to come: each transaction costs as much as a hundred rows.
+TICK = 0.5  # seconds between two rounds of the clock
+IDLE = 0.25  # seconds between two reads of the log where one read cannot wait for all boards
+BLOCKED = 1.0  # seconds that a read of the log waits; then new boards are included
+# After a few events, wait for more: a transaction costs as much as a hundred rows.
 FEW, GATHER = 100, 0.05
 SWEEP = 30.0
 RETRY = (0.5, 1.0, 2.0, 5.0)  # seconds after the first failure, the second, …
 OUTAGES: tuple[type[Exception], ...] = (*OUTAGE_ERRORS, DatabaseError)
-LEADER_TIMEOUT = 10.0  # a dead leader is followed after this many seconds
+LEADER_TIMEOUT = 10.0  # seconds until another worker replaces a dead leader
 STOP_WITHIN = 2.5
 
 
@@ -35,7 +35,7 @@ class Worker:
     """`run` returns when `stop` was called and every duty has ended, or after 2.5 s."""
 
     def __init__(self) -> None:
-        self.asked_to_stop = Wakeup()  # by a signal handler, which must take no lock
+        self.asked_to_stop = Wakeup()  # a signal handler sets it, and must take no lock
         self.stopping = threading.Event()
         self.finishing = clock.Clock()
         self.duties: list[tuple[str, Callable[[], None]]] = [
@@ -48,10 +48,10 @@ class Worker:
 
     def run(self) -> bool:
         """True when everything ended in order."""
-        with contextlib.suppress(*OUTAGES):  # then the first call of each finds it missing
+        with contextlib.suppress(*OUTAGES):  # the first call loads them otherwise
             functions.load_all(get_redis())
         threads = [
-            threading.Thread(target=self.outlive, args=duty, name=duty[0], daemon=True)
+            threading.Thread(target=self.repeat, args=duty, name=duty[0], daemon=True)
             for duty in self.duties
         ]
         for thread in threads:
@@ -68,8 +68,8 @@ class Worker:
         """From any thread, or from a signal handler."""
         self.asked_to_stop.set()
 
-    def outlive(self, name: str, duty: Callable[[], None]) -> None:
-        """Run a duty again after whatever stopped it; log an outage once, a bug each time."""
+    def repeat(self, name: str, duty: Callable[[], None]) -> None:
+        """Run a duty again after an error; log an outage once, a bug each time."""
         failures = 0
         while not self.stopping.is_set():
             try:
@@ -91,7 +91,7 @@ class Worker:
                 self.stopping.wait(RETRY[min(failures, len(RETRY)) - 1])
         connections.close_all()
 
-    # Each returns after one round, so that `outlive` sees that it works.
+    # Each returns after one round, so that `repeat` sees that it works.
 
     def keep_time(self) -> None:
         """As long as this worker is the leader; the others wait their turn."""

@@ -121,7 +121,7 @@ def test_a_notice_shows_on_any_open_page(person: People, server: Server, path: s
         before = int(bell.text_content() or 0)
         page.evaluate("window.same = true")
         player = delivery._digest("p30")
-        told = [keys.notices(player), keys.notice_told(player, "x")]
+        told = [keys.notices(player), keys.notice_sent(player, "x")]
         text = '{"kind":"overtaken","board":"arena","name":"Arena","by":"Bob","rank":2}'
         delivery._add(redis, told, [0, 60, 200, text, "p30", keys.notices_live()])
     page.wait_for_function(
