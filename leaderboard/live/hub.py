@@ -51,7 +51,7 @@ class Hub:
         self._tasks: list[asyncio.Task[None]] = []
         self._channels: dict[bytes, Feed] = {}
         self._by_session: defaultdict[str, set[Viewer]] = defaultdict(set)
-        self._by_user: defaultdict[int, dict[Viewer, Rights]] = defaultdict(dict)
+        self._signed_in: dict[Viewer, tuple[int, Rights]] = {}
         self._site_viewers: dict[Viewer, SiteWatch] = {}
         self._starting = asyncio.Lock()
 
@@ -109,15 +109,15 @@ class Hub:
         self, viewer: Viewer, visitor: Visitor, slug: str, gone: asyncio.Future[Any] | None
     ) -> AsyncIterator[None]:
         """Presence counts the visitor meanwhile; the session's end or `gone` ends the stream."""
-        session, user_id = visitor.session, visitor.user_id
+        session = visitor.session
         if visitor.presence is not None:
             self.viewers.join(visitor.presence, slug)
         if gone is not None:
             gone.add_done_callback(lambda _: viewer.leave())
         if session:
             self._by_session[session].add(viewer)
-        if user_id is not None:
-            self._by_user[user_id][viewer] = visitor.rights
+        if visitor.user_id is not None:
+            self._signed_in[viewer] = visitor.user_id, visitor.rights
         try:
             if session and not await get_async_redis().exists(session_keys.session(session)):
                 viewer.leave()  # signed out before the hub subscribed to sign-outs
@@ -129,16 +129,12 @@ class Hub:
                 self._by_session[session].discard(viewer)
                 if not self._by_session[session]:
                     del self._by_session[session]
-            if user_id is not None:
-                del self._by_user[user_id][viewer]
-                if not self._by_user[user_id]:
-                    del self._by_user[user_id]
+            self._signed_in.pop(viewer, None)
 
     async def stop(self) -> None:
         """End every stream at once."""
         for feed in self.feeds.values():
-            for topic in feed.topics.values():
-                topic.close()
+            feed.end()
         for viewer in self._site_viewers:
             viewer.leave()
         tasks = [*self._tasks, *(feed.task for feed in self.feeds.values() if feed.task)]
@@ -337,20 +333,20 @@ class Hub:
         Rights are read from SQL, because not every change sends a signal."""
         while True:
             await asyncio.sleep(CHECK_RIGHTS)
-            watching = {user_id: dict(viewers) for user_id, viewers in self._by_user.items()}
+            watching = dict(self._signed_in)
             if not watching:
                 continue
             try:
-                rights = await ask_sql(rights_of, list(watching))
+                user_ids = {user_id for user_id, _ in watching.values()}
+                rights = await ask_sql(rights_of, list(user_ids))
             except OUTAGES:
                 continue  # without SQL no rights can have changed
             except Exception:
                 logger.exception("Rights of viewers cannot be read")
                 continue
-            for user_id, viewers in watching.items():
-                for viewer, admitted_with in viewers.items():
-                    if rights.get(user_id) != admitted_with:
-                        viewer.leave()
+            for viewer, (user_id, admitted_with) in watching.items():
+                if rights.get(user_id) != admitted_with:
+                    viewer.leave()
 
     async def _drop(self, feed: Feed) -> None:
         self.feeds.pop(feed.slug, None)
