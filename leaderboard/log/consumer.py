@@ -1,8 +1,8 @@
-"""The durable score log: events from each board's stream into SQL, exactly once.
+"""Move events from each board's stream into SQL, exactly once.
 
-Read, store, tell, acknowledge, trim, in that order. A row is unique by its stream id, so an event
-that is delivered twice (a worker died before it acknowledged) is stored once. Only what is stored
-is ever trimmed from the stream.
+Read, store, call the followers, acknowledge, trim, in that order. A row is unique by its stream id,
+so an event that is delivered twice (a worker died before it acknowledged) is stored once. Only
+stored events are trimmed from the stream.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import Any
 
 import msgspec
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
@@ -32,16 +34,15 @@ logger = logging.getLogger("rostrum.log")
 
 GROUP = "store"
 BATCH = 1000
-# Older deliveries belong to a worker that died, or to a failed attempt of our own.
+# Older deliveries belong to a worker that died, or to a failed attempt of this one.
 CLAIM_AFTER = 15.0  # seconds
 MOST_FAILURES = 5
-# Stored events stay in the stream up to this number, for a look at the latest.
-KEPT_STORED = 1000
-# Beyond this many that are not stored yet, the operator should know. Nothing is dropped.
+KEPT_STORED = 1000  # a shorter stream is not trimmed
+# A warning is logged when more events than this wait to be stored. Nothing is dropped.
 STREAM_BOUND = 100_000
 WARN_EVERY = 60.0  # seconds
 
-# By number: whoever reads the figures need not know what private boards are called.
+# Labelled by primary key, because the slug of a private board is not public.
 LAG = Gauge(
     "rostrum_score_log_lag",
     "Events of a board that are not in SQL yet",
@@ -51,39 +52,25 @@ LAG = Gauge(
 STORED = Counter("rostrum_score_log_stored", "Events stored in SQL", ["board"])
 BURIED = Counter("rostrum_score_log_buried", "Events moved to the dead letters", ["board"])
 
-EVENT_FIELDS = (
-    "board",
-    "season",
-    "sequence",
-    "stream_id",
-    "at",
-    "op",
-    "player_id",
-    "value",
-    "operator",
-    "score",
-    "subscore",
-    "rank",
-    "source",
-    "idempotency_key",
-    "data",
-)
+# In the order of `Event.row`.
+EVENT_FIELDS = [field.name for field in ScoreEvent._meta.concrete_fields if not field.primary_key]
+# Errors of a single event. The event is tried again, then moved to the dead letters.
+UNSTORABLE = (DatabaseError, ValueError, KeyError, msgspec.MsgspecError)
 
 _bury = LIBRARY["bury_event"]
-
 
 Follower = Callable[[Board, Sequence[Event]], None]
 _followers: list[Follower] = []
 
 
 def follow(follower: Follower) -> None:
-    """Call `follower` with the events of a board that are in SQL now. They are acknowledged after
-    it: when the worker dies in between, it gets them again."""
+    """Call `follower` with a board's events once they are in SQL. They are acknowledged after it
+    returns: if the worker dies in between, the follower gets them again."""
     _followers.append(follower)
 
 
 class Consumer:
-    """One reader of all boards' streams. Several may run, in one process or many."""
+    """A reader of all boards' streams. Several can run, in one process or many."""
 
     def __init__(self, name: str | None = None) -> None:
         self.name = name or f"{socket.gethostname()}-{os.getpid()}"
@@ -93,7 +80,7 @@ class Consumer:
         self._caring = troubles.Watch("stream")
 
     def run_once(self) -> int:
-        """Store what waits, up to a batch per board; returns how many events were seen."""
+        """Store up to one batch of events per board. Return how many events were read."""
         boards = {board.key: board for board in Board.objects.all()}
         claiming = time.monotonic() >= self._claim_at
         if claiming:
@@ -101,22 +88,16 @@ class Consumer:
         seen = 0
         for board, events in self.read(list(boards.values()), claiming):
             with self._storing.over(board):
-                seen += self._stored(board, events)
+                seen += self.handle(board, events)
         if claiming:
             for board in boards.values():
                 with self._caring.over(board):
                     self.look_after(board)
         return seen
 
-    def _stored(self, board: Board, events: list[Event] | Exception) -> int:
-        if isinstance(events, Exception):
-            raise events
-        self.handle(board, events)
-        return len(events)
-
     def drain(self, board: Board, until: str) -> None:
-        """Store what nobody else has taken of one board, and what a dead worker left, up to an
-        entry of its stream."""
+        """Store the events of one board up to the stream entry `until`, except those that another
+        live worker is storing."""
         self.join(board)
         while batches := list(self.read([board], claiming=True)):
             for _, events in batches:
@@ -130,8 +111,8 @@ class Consumer:
     def read(
         self, boards: Sequence[Board], claiming: bool
     ) -> Iterator[tuple[Board, list[Event] | Exception]]:
-        """New events of every board, and those that a dead worker left, in one round trip; a board
-        that cannot be read has the error in their place."""
+        """Read new events of every board in one round trip and, with `claiming`, those that a dead
+        worker left. A board that cannot be read yields its error instead."""
         pipe = get_redis().pipeline(transaction=False)
         for board in boards:
             stream = keys.events(board.key)
@@ -154,10 +135,10 @@ class Consumer:
                 yield board, events_of(entries)
 
     def wait(self, limit: float) -> int | None:
-        """Wait for the next events of any board, at most `limit` seconds, and store them.
+        """Wait up to `limit` seconds for the next events of any board, and store them.
 
-        Returns how many came, or None at once where one call cannot wait for all boards: on a
-        cluster with several, because their streams are in different slots, and without any.
+        Return how many came. Return None at once if one call cannot wait for all boards: without
+        boards, or on a cluster with several, because their streams are in different slots.
         """
         boards = {keys.events(board.key).encode(): board for board in Board.objects.all()}
         client = get_redis("blocking")
@@ -173,74 +154,70 @@ class Consumer:
             )
         except ResponseError as error:
             if "NOGROUP" not in str(error) and "UNBLOCKED" not in str(error):
-                return None  # one stream is broken; `run_once` finds it, and serves the others
-            for board in boards.values():  # a new board, or one that was deleted while we waited
+                return None  # one stream is broken; `run_once` reports it and reads the others
+            for board in boards.values():  # a board was created or deleted while this waited
                 self.join(board)
             return 0
         seen = 0
         for stream, entries in streams or ():
             with self._storing.over(boards[stream]):
-                seen += self._stored(boards[stream], events_of(entries))
+                seen += self.handle(boards[stream], events_of(entries))
         return seen
 
     def join(self, board: Board) -> None:
-        """The first reader of a board makes the group, from the stream's very beginning."""
+        """Create the consumer group, from the start of the stream, unless it exists."""
         if not Board.objects.filter(pk=board.pk).exists():
-            return  # deleted since we looked: a stream of it would stay for ever
+            return  # deleted meanwhile: nothing would ever delete the stream created here
         try:
             get_redis().xgroup_create(keys.events(board.key), GROUP, id="0", mkstream=True)
         except ResponseError as error:
             if "BUSYGROUP" not in str(error):
                 raise
 
-    def handle(self, board: Board, events: list[Event]) -> None:
+    def handle(self, board: Board, events: list[Event] | Exception) -> int:
+        """Store and acknowledge what `read` returned for a board. Return how many events it was."""
+        if isinstance(events, Exception):
+            raise events
         stored = self.store(board, events)
         if stored:
             STORED.labels(board.pk).inc(len(stored))
             for follower in _followers:
                 follower(board, stored)
             self.acknowledge(board, stored)
+        return len(events)
 
     def store(self, board: Board, events: list[Event]) -> list[Event]:
-        """Commit a batch; when something in it is not storable, each event on its own.
+        """Commit a batch, or each event on its own if one of them cannot be stored. Return the
+        stored ones.
 
-        A database that is away or busy is nobody's fault: that error is passed on, and the events
-        come again.
+        If the database is down or busy, the error is raised and the events are delivered again.
         """
         try:
             store_batch(board, events)
         except (OperationalError, InterfaceError):
             raise
-        except (DatabaseError, ValueError, KeyError, msgspec.MsgspecError):
-            return [event for event in events if self.store_alone(board, event)]
+        except UNSTORABLE as error:
+            if len(events) == 1:
+                self.fail(board, events[0], error)
+                return []
+            return [stored for event in events for stored in self.store(board, [event])]
         return events
 
-    def store_alone(self, board: Board, event: Event) -> bool:
-        try:
-            store_batch(board, [event])
-        except (OperationalError, InterfaceError):
-            raise
-        except (DatabaseError, ValueError, KeyError, msgspec.MsgspecError) as error:
-            self.fail(board, event, error)
-            return False
-        return True
-
     def fail(self, board: Board, event: Event, error: Exception) -> None:
-        """Count the failure; the fifth sends the event to the dead letters."""
+        """Count the failure. The fifth moves the event to the dead letters."""
         if not Board.objects.filter(pk=board.pk).exists():
-            return  # deleted, and its events with it
+            return  # the board was deleted, and its stream with it
         client, failures = get_redis(), keys.failures(board.key)
         count = client.hincrby(failures, event.stream_id, 1)
         extra = {"board": board.slug, "event": event.stream_id, "error": type(error).__name__}
         if count < MOST_FAILURES:
             logger.warning("Event not stored, will be tried again", extra=extra)
             return
-        fields = [part for pair in event.raw.items() for part in pair]
         reason = f"{type(error).__name__}: {error}"[:500]
         _bury(
             client,
             [keys.events(board.key), keys.dead_letters(board.key), failures],
-            [GROUP, event.stream_id, reason, *fields],
+            [GROUP, event.stream_id, reason, *chain.from_iterable(event.raw.items())],
         )
         BURIED.labels(board.pk).inc()
         logger.error("Event moved to the dead letters", extra=extra)
@@ -249,7 +226,7 @@ class Consumer:
         get_redis().xack(keys.events(board.key), GROUP, *(event.stream_id for event in events))
 
     def look_after(self, board: Board) -> None:
-        """Trim what is stored, warn when the store falls behind."""
+        """Trim stored events. Log a warning when too many wait to be stored."""
         waiting = lag(board)
         trim_stored(board)
         if waiting > STREAM_BOUND and time.monotonic() >= self._warn_at.get(board.slug, 0.0):
@@ -261,7 +238,7 @@ class Consumer:
 
 
 def store_batch(board: Board, events: Sequence[Event]) -> None:
-    """One transaction: the events, and what they say of their players."""
+    """Store the events and update the records of their players, in one transaction."""
     rows = [event.row(board.pk) for event in events]
     with transaction.atomic():
         insert_rows(ScoreEvent, EVENT_FIELDS, rows, skip_known=True)
@@ -276,8 +253,8 @@ def lag(board: Board) -> int:
 def lags(boards: Sequence[Board]) -> dict[str, int]:
     """The lag of many boards in one round trip.
 
-    Redis's own number is not trusted when the group stands at the stream's end: a replica of Redis
-    7.0 does not learn how many entries a group has read, and once promoted counts too many.
+    Redis's own number is ignored when the group has read the whole stream: a replica of Redis 7.0
+    does not learn how many entries a group has read, and counts too many once it is promoted.
     """
     pipe = get_redis().pipeline(transaction=False)
     for board in boards:
@@ -287,22 +264,25 @@ def lags(boards: Sequence[Board]) -> dict[str, int]:
     found = {}
     for board, stream, groups in zip(boards, replies[::2], replies[1::2], strict=True):
         waiting = 0 if isinstance(stream, Exception) else int(stream["length"])
-        if not isinstance(groups, Exception) and not isinstance(stream, Exception):
-            for group in groups:
-                if group["name"] not in (GROUP, GROUP.encode()):
-                    continue
-                unread = group["lag"] if group["lag"] is not None else waiting
-                if stream_order(group["last-delivered-id"]) >= stream_order(
-                    stream["last-generated-id"]
-                ):
-                    unread = 0
-                waiting = int(unread) + int(group["pending"])
+        if not isinstance(stream, Exception) and (group := _own(groups)):
+            unread = group["lag"] if group["lag"] is not None else waiting
+            last = stream["last-generated-id"]
+            if stream_order(group["last-delivered-id"]) >= stream_order(last):
+                unread = 0
+            waiting = int(unread) + int(group["pending"])
         found[board.slug] = waiting
     return found
 
 
+def _own(groups: Any) -> dict[str, Any] | None:
+    """The worker's group in a reply of XINFO GROUPS; None if it does not exist yet."""
+    if isinstance(groups, Exception):
+        return None
+    return next((group for group in groups if group["name"] == GROUP.encode()), None)
+
+
 def show_lags() -> None:
-    """For /metrics: a worker that stands still cannot tell that the log does."""
+    """Set the gauge for /metrics. The web process does this: a worker that hangs could not."""
     boards = list(Board.objects.all())
     waiting = lags(boards)
     for board in boards:
@@ -310,7 +290,7 @@ def show_lags() -> None:
 
 
 def last_id(board: Board) -> str:
-    """The newest entry of a board's stream."""
+    """The id of the newest entry of a board's stream."""
     newest = get_redis().xrevrange(keys.events(board.key), count=1)
     return newest[0][0].decode() if newest else "0-0"
 
@@ -318,30 +298,28 @@ def last_id(board: Board) -> str:
 def is_stored(board: Board, stream_id: str) -> bool:
     """Whether this entry of a board's stream and all before it are in SQL."""
     client, stream = get_redis(), keys.events(board.key)
-    for group in client.xinfo_groups(stream):
-        if group["name"] in (GROUP, GROUP.encode()):
-            # Asked in this order: what is delivered later waits behind.
-            if stream_order(group["last-delivered-id"]) < stream_order(stream_id):
-                return False
-            oldest = client.xpending(stream, GROUP)["min"]
-            return oldest is None or stream_order(oldest) > stream_order(stream_id)
-    return False
+    group = _own(client.xinfo_groups(stream))
+    # The group is read before the pending list: entries delivered in between come after this one.
+    if group is None or stream_order(group["last-delivered-id"]) < stream_order(stream_id):
+        return False
+    oldest = client.xpending(stream, GROUP)["min"]
+    return oldest is None or stream_order(oldest) > stream_order(stream_id)
 
 
 def trim_stored(board: Board) -> int:
-    """Take stored events off the stream; returns how many. Never one that is not stored."""
+    """Delete stored events from the stream, never others. Return how many."""
     client, stream = get_redis(), keys.events(board.key)
     if client.xlen(stream) <= KEPT_STORED:
         return 0
-    for group in client.xinfo_groups(stream):
-        if group["name"] in (GROUP, GROUP.encode()):
-            oldest = client.xpending(stream, GROUP)["min"] or group["last-delivered-id"]
-            return int(client.xtrim(stream, minid=oldest, approximate=False))
-    return 0
+    group = _own(client.xinfo_groups(stream))
+    if group is None:
+        return 0
+    oldest = client.xpending(stream, GROUP)["min"] or group["last-delivered-id"]
+    return int(client.xtrim(stream, minid=oldest, approximate=False))
 
 
 def forget_idle_readers(board: Board, idle: float = 3600.0) -> None:
-    """Readers that ended long ago and left nothing behind."""
+    """Delete consumers of the group that ended long ago and have nothing pending."""
     client, stream = get_redis(), keys.events(board.key)
     try:
         readers = client.xinfo_consumers(stream, GROUP)

@@ -1,4 +1,4 @@
-"""Where a live board and its score log disagree, and what a rebuild would lose of it."""
+"""How a live board and its score log differ, and which entries a rebuild would lose."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Difference:
-    """One player's standing, live (or archived) and by the log; `view` is '' for the season, else
-    a window's period such as `day 2026-11-16`. `since` is when that begins, in microseconds."""
+    """One player's standing, live (or archived) and by the log. `view` is '' for the season, else
+    a window's period such as `day 2026-11-16`. `since` is the start of it, in microseconds."""
 
     view: str
     since: int
@@ -34,8 +34,8 @@ class Difference:
 
 @dataclass(frozen=True)
 class Report:
-    """`differences` are the first 20 of `count`, `lost` the first 20 of `lost_count`: entries that
-    the log does not have. `warnings` are sentences."""
+    """`differences` are the first 20 of `count`. `lost` are the first 20 of `lost_count` entries
+    that the log does not have. `warnings` are sentences."""
 
     entries: int
     count: int
@@ -54,7 +54,7 @@ def report(
     differences: Sequence[Difference] = (),
     views: Iterable[tuple[str, int]] = (),
 ) -> Report:
-    """`views` are names and beginnings of what was compared."""
+    """`views` are the names and starts of the compared sorted sets."""
     trimmed = trimmed_seasons(board)
     lost = lost_entries(differences, trimmed)
     return Report(
@@ -69,7 +69,7 @@ def report(
 
 
 def trimmed_seasons(board: Board) -> list[Season]:
-    """Past seasons with scores that the log does not have any more, or is about to forget."""
+    """Past seasons of which the log has deleted scores, or is about to."""
     gone = Q(~Exists(ScoreEvent.objects.filter(board=board, season=OuterRef("number"))))
     if board.history_days is not None:
         gone |= Q(closed_at__lt=timezone.now() - timedelta(days=board.history_days))
@@ -78,8 +78,8 @@ def trimmed_seasons(board: Board) -> list[Season]:
 
 
 def lost_entries(differences: Iterable[Difference], trimmed: Sequence[Season]) -> list[Difference]:
-    """What is live and not in the log. Where the log is no longer whole, a standing that differs
-    is lost as well: it may have come from a score that is deleted."""
+    """Entries that are live and not in the log. Where the log is incomplete, an entry that differs
+    counts as lost too: it may come from a deleted score."""
     return [
         one
         for one in differences
@@ -89,7 +89,7 @@ def lost_entries(differences: Iterable[Difference], trimmed: Sequence[Season]) -
 
 
 def need_no_loss(board: Board, found: Report) -> None:
-    """`WouldLoseError` with the entries that would be lost."""
+    """Raise `WouldLoseError` with the entries that would be lost, if any."""
     if not found.lost_count:
         return
     names = ", ".join(map(str, found.lost))

@@ -1,4 +1,4 @@
-"""One entry of a board's stream, and the row that it becomes in SQL."""
+"""The entries of a board's stream, and the rows that they become in SQL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leaderboard.models.bulk import storable, storable_json
 
 
 class News(msgspec.Struct, frozen=True):
-    """One change as `events.lua` published it."""
+    """One change of a board, as `events.lua` writes it."""
 
     op: str
     seq: int
@@ -28,7 +28,7 @@ class News(msgspec.Struct, frozen=True):
     rank: int | None = None
     previous_rank: int | None = None
     key: str = ""
-    details: dict[str, str | None] | None = None  # None for one that was removed
+    details: dict[str, str | None] | None = None  # the value None removes a detail
     trimmed: list[str] | None = None
     limit: int | None = None
 
@@ -78,5 +78,5 @@ class Event:
 
 
 def events_of(entries: Any) -> list[Event]:
-    # A claimed entry that was trimmed meanwhile has no fields.
+    # A claimed entry that has been trimmed has no fields.
     return [Event(stream_id.decode(), fields) for stream_id, fields in entries if fields]

@@ -1,9 +1,9 @@
-"""The score log in the order in which the board saw it, each idempotency key once.
+"""The order in which a board saw the events of its score log, and each idempotency key once.
 
-The log can know more than the board: a primary may die after a worker has stored a score and before
-a replica had it. The new primary goes on from an earlier sequence, and a client that was not
-answered sends the same key again. Played as it is stored, such a log would count that score twice
-and mix what was lost with what came after it.
+The log can have more than the board: a primary may die after a worker has stored a score and before
+a replica received it. The new primary continues from an earlier sequence, and a client that got no
+answer sends the same key again. Played as it is stored, such a log would count that score twice
+and mix lost events with those that came after them.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ KEY_LIFE = 86_400 * 1_000_000  # microseconds in which a key counts once, as in 
 
 
 def stream_order(stream_id: str | bytes) -> tuple[int, int]:
-    """Ids of a stream as numbers, which sort as the stream does."""
+    """The id of a stream entry as numbers, which sort as the stream does."""
     text = stream_id.decode() if isinstance(stream_id, bytes) else stream_id
     milliseconds, _, number = text.partition("-")
     return int(milliseconds), int(number or 0)
 
 
-class Told(NamedTuple):
-    """What there is to know of one event, by its columns."""
+class LogRow(NamedTuple):
+    """The columns of a `ScoreEvent` that a replay needs."""
 
     sequence: int
     season: int
@@ -37,44 +37,44 @@ class Told(NamedTuple):
     stream_id: str
 
 
-def in_order(rows: Iterable[Told]) -> Iterator[Told]:
-    """Rows that come by sequence; where numbers were given twice, the lost ones first.
+def in_order(rows: Iterable[LogRow]) -> Iterator[LogRow]:
+    """Rows that come by sequence; where a sequence occurs twice, lost events come first.
 
-    Ids of a stream only grow, and a new primary's are later than those it never had.
+    The ids of a stream only grow, and those of a new primary are later than those it never had.
     """
-    twice: list[Told] = []
+    repeated: list[LogRow] = []
     for _, same in groupby(rows, key=lambda row: row.sequence):
         group = list(same)
-        if len(group) == 1:
-            yield from sorted(twice, key=_place)
-            twice = []
-            yield group[0]
-        else:
-            twice += group
-    yield from sorted(twice, key=_place)
+        if len(group) > 1:
+            repeated += group
+            continue
+        yield from sorted(repeated, key=_stream_order)
+        repeated = []
+        yield group[0]
+    yield from sorted(repeated, key=_stream_order)
 
 
-def _place(row: Told) -> tuple[int, int]:
+def _stream_order(row: LogRow) -> tuple[int, int]:
     return stream_order(row.stream_id)
 
 
-class Keys:
-    """Which idempotency keys have been played within the last day."""
+class PlayedKeys:
+    """The idempotency keys that were played within the last day."""
 
     def __init__(self) -> None:
         self._times: dict[tuple[str, str], int] = {}  # the oldest first
 
-    def repeats(self, row: Told) -> bool:
-        """Whether this key has counted for the player already; notes it if not."""
+    def repeats(self, row: LogRow) -> bool:
+        """Whether this key has already counted for the player. Remembers it if not."""
         if not row.idempotency_key:
             return False
-        one = (row.player_id, row.idempotency_key)
+        key = (row.player_id, row.idempotency_key)
         while self._times:
             oldest, at = next(iter(self._times.items()))
             if row.at - at < KEY_LIFE:
                 break
             del self._times[oldest]
-        if one in self._times:
+        if key in self._times:
             return True
-        self._times[one] = row.at
+        self._times[key] = row.at
         return False

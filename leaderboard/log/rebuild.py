@@ -1,12 +1,13 @@
-"""A live board made again from the score log.
+"""Rebuild a live board from the score log.
 
 The log in SQL is played again (`build.py`) and loaded into fresh keys beside the live ones, while
-scores go on. Then the board is paused for the few scores that came meanwhile, and the fresh keys
-take the place of the live ones in one function call. Whoever submits in that moment waits for it.
+scores continue. Then the board is paused to add the few scores that came meanwhile, and one
+function call replaces the live keys by the fresh ones. A score that is submitted at that moment
+waits for it.
 
-Whatever is killed when: before the first fresh key is written the pointer gets the note `remake`,
-which goes with the swap. Where the clock finds it, it makes the board again by the rules that SQL
-has.
+A process can be killed at any point: before the first fresh key is written, the pointer gets the
+note `remake`, which the swap deletes. If the clock finds the note, it rebuilds the board by the
+rules in SQL.
 """
 
 from __future__ import annotations
@@ -26,26 +27,26 @@ from leaderboard.log import consumer
 from leaderboard.log.build import Build, Progress, StructuralChangeError
 from leaderboard.log.differences import Difference, Report, need_no_loss, report
 from leaderboard.models import Board, ScoreEvent
-from leaderboard.seasons import pointer
+from leaderboard.seasons import pointer as pointers
 from leaderboard.seasons.pointer import CLOSED, OPEN, PAUSED, Pointer
 
 logger = logging.getLogger("rostrum.rebuild")
 
 ATTEMPTS = 3
 DRAIN_LIMIT = 60.0  # seconds for the log to catch up before the rebuild begins
-PAUSED_DRAIN_LIMIT = 4.0  # and while everybody waits
-# Rules by which the bytes of a sorted set are laid out.
+PAUSED_DRAIN_LIMIT = 4.0  # the same while scores wait
+# Rules that decide the bytes of a sorted set.
 LAYOUT = ("order", "ties", "ranking", "subscore_order")
 
 
 def check_board(board: Board, *, progress: Progress | None = None) -> Report:
-    """Compare the live season and its windows with the log; nothing is changed."""
+    """Compare the live season and its windows with the log, without changing anything."""
     return _check(board, _pointer(board), progress)
 
 
-def _check(board: Board, at: Pointer, progress: Progress | None = None) -> Report:
+def _check(board: Board, pointer: Pointer, progress: Progress | None = None) -> Report:
     for _ in range(ATTEMPTS):
-        build = Build(board, at, drain(board, DRAIN_LIMIT))
+        build = Build(board, pointer, drain(board, DRAIN_LIMIT))
         build.replay(progress)
         try:
             return _report(build, _compare(build))
@@ -55,7 +56,7 @@ def _check(board: Board, at: Pointer, progress: Progress | None = None) -> Repor
 
 
 def _compare(build: Build) -> list[Difference]:
-    """Scores that come during the comparison look like differences; those that stay are."""
+    """Compare twice: scores that come during the first comparison look like differences."""
     differences = build.compare()
     if differences:
         drain(build.board, DRAIN_LIMIT)
@@ -69,24 +70,24 @@ def _compare(build: Build) -> list[Difference]:
 def rebuild_board(
     board: Board, *, progress: Progress | None = None, allow_loss: bool = False
 ) -> Report:
-    """Make the board again and swap it in; call under the board's season lock.
+    """Rebuild the board and swap it in. Call it under the board's season lock.
 
-    `WouldLoseError` when the live board has entries that the log does not have, unless
-    `allow_loss`. What a rebuild that died has left is not compared: it is no board.
+    Raise `WouldLoseError` if the live board has entries that the log does not have, unless
+    `allow_loss`. The remains of a rebuild that died are not compared.
     """
-    at = _pointer(board)
-    fresh = pointer.look(board).remake
+    pointer = _pointer(board)
+    unfinished = pointers.look(board).remake
     for _ in range(ATTEMPTS):
-        build = Build(board, at)
+        build = Build(board, pointer)
         try:
             build.whole = drain(board, DRAIN_LIMIT)
             build.replay(progress)
-            differences = [] if fresh else _compare(build)
+            differences = [] if unfinished else _compare(build)
             if not allow_loss:
                 need_no_loss(board, _report(build, differences))
-            pointer.note(board, pointer.REMAKE)
+            pointers.note(board, pointers.REMAKE)
             build.load_all()
-            _pause(board, at)
+            _pause(board, pointer)
             drain(board, PAUSED_DRAIN_LIMIT)
             build.catch_up()
             _finish(build)
@@ -94,73 +95,73 @@ def rebuild_board(
             continue
         finally:
             build.clean()
-            if not fresh:
+            if not unfinished:
                 _resume(board)
-        logger.info(
-            "Board rebuilt",
-            extra={"board": board.slug, "entries": len(build.season.entries)},
-        )
+        extra = {"board": board.slug, "entries": len(build.season.entries)}
+        logger.info("Board rebuilt", extra=extra)
         return _report(build, differences, swapped=True)
     raise _too_busy(board)
 
 
 def is_lost(board: Board, number: int) -> bool:
-    """Whether a season has scores in the log and none in Redis."""
+    """Whether a season has scores in the log but none in Redis."""
     entries = keys.season_entries(board.key, number)
-    if get_redis().exists(entries, keys.aside(entries)):
+    if get_redis().exists(entries, keys.hidden_entries(entries)):
         return False
     events = ScoreEvent.objects.filter(board=board, season=number)
     emptied = events.filter(op="reset").aggregate(Max("sequence"))["sequence__max"] or 0
     return events.filter(op="score", sequence__gt=emptied).exists()
 
 
-def ask_for(board: Board, at: Pointer) -> None:
-    """Let scores wait until somebody has made the board again; call under its season lock."""
-    _pause(board, at)
-    pointer.note(board, pointer.REMAKE)
+def ask_for(board: Board, pointer: Pointer) -> None:
+    """Pause the board until a worker has rebuilt it. Call it under the board's season lock."""
+    _pause(board, pointer)
+    pointers.note(board, pointers.REMAKE)
 
 
 def bring_back(board: Board) -> None:
-    """Finish what somebody has left who died, or whatever Redis has lost; call under the board's
-    season lock. Without the note `remake` the live keys are whole."""
-    found = pointer.look(board)
+    """Finish a rebuild that died, or restore a board that Redis has lost. Call it under the board's
+    season lock. Without the note `remake` the live keys are complete."""
+    found = pointers.look(board)
     if found.at is None or not found.remake or (found.at.state == CLOSED and not board.windows):
         _resume(board)
     else:
         rebuild_board(board)
 
 
-def change_rules(board: Board, at: Pointer, *, before: Board, save: Callable[[], None]) -> None:
-    """Save the new rules that `board` carries, and make the keys that follow them; call under the
+def change_rules(
+    board: Board, pointer: Pointer, *, before: Board, save: Callable[[], None]
+) -> None:
+    """Save the new rules of `board` with `save`, and rebuild its keys by them. Call it under the
     board's season lock. `before` is the board as it is in SQL.
 
     The board is paused from the start, because scores by the old rules do not fit the new keys.
-    Live keys of another layout are gone before the new rules are saved: no key is ever read by
-    rules that it does not follow. Whoever dies leaves a board that the clock makes again.
+    Live keys of another layout are deleted before the new rules are saved: no key is ever read by
+    rules that it does not follow. If this process dies, the clock rebuilds the board.
     """
-    fresh = pointer.look(board).remake
-    if not fresh:
+    unfinished = pointers.look(board).remake
+    if not unfinished:
         before.windows = [name for name in before.windows if name in board.windows]
-        need_no_loss(board, _check(before, at))
+        need_no_loss(board, _check(before, pointer))
     touched = False
     try:
-        _pause(board, at)
-        pointer.note(board, pointer.REMAKE)
-        build = _played(board, at)
+        _pause(board, pointer)
+        pointers.note(board, pointers.REMAKE)
+        build = _played(board, pointer)
         touched = True
         if any(getattr(before, name) != getattr(board, name) for name in LAYOUT):
             build.drop_live()
         save()
         _finish(build)
     finally:
-        if not touched and not fresh:
+        if not touched and not unfinished:
             _resume(board)
 
 
-def _played(board: Board, at: Pointer) -> Build:
-    """The paused board by its new rules, in fresh keys."""
+def _played(board: Board, pointer: Pointer) -> Build:
+    """Fresh keys of the paused board by its new rules."""
     for _ in range(ATTEMPTS):
-        build = Build(board, at, drain(board, DRAIN_LIMIT))
+        build = Build(board, pointer, drain(board, DRAIN_LIMIT))
         try:
             build.replay()
             build.load_all()
@@ -179,7 +180,7 @@ def _too_busy(board: Board) -> ServiceError:
 
 
 def _finish(build: Build) -> None:
-    """Windows that are kept no longer expire by themselves, except the one for all time."""
+    """Swap. Windows that the board no longer has expire, except the one for all time."""
     board = build.board
     if ALL_TIME not in board.windows:
         entries = keys.window_entries(board.key, ALL_TIME, ALL_TIME)
@@ -190,29 +191,28 @@ def _finish(build: Build) -> None:
 
 @contextmanager
 def settled(board: Board) -> Iterator[None]:
-    """Scores wait, and every event is in SQL: what is deleted there now does not come back from
-    the hands of a worker. Call under the board's season lock."""
-    at = pointer.read(board)
-    fresh = pointer.look(board).remake
+    """Pause the board and store all its events, so that no worker restores what is deleted from
+    SQL inside the block. Call it under the board's season lock."""
+    found = pointers.look(board)
     try:
-        if at is not None and at.is_open:
-            _pause(board, at)
+        if found.at is not None and found.at.is_open:
+            _pause(board, found.at)
         drain(board, DRAIN_LIMIT)
     except BaseException:
-        if not fresh:
+        if not found.remake:
             _resume(board)
         raise
-    # Whoever fails from now on leaves a board that has to follow what is left of its log.
-    pointer.note(board, pointer.REMAKE)
+    # If this fails from now on, the board must be rebuilt from what is left of its log.
+    pointers.note(board, pointers.REMAKE)
     yield
     _resume(board)
 
 
 def drain(board: Board, limit: float) -> int:
-    """Wait until every event that the board has had is in SQL, and store what nobody else does.
+    """Wait until every event of the board is in SQL, and store those that no worker stores.
 
-    What comes meanwhile does not count, or a busy board would never be done. Returns the sequence
-    up to which the log is whole; beyond it a later event may be stored before an earlier one.
+    Later events are not waited for, or a busy board would never finish. Return the sequence up to
+    which the log is complete; beyond it a later event may be stored before an earlier one.
     """
     whole = int(get_redis().get(keys.sequence(board.key)) or 0)
     last = consumer.last_id(board)
@@ -230,48 +230,48 @@ def drain(board: Board, limit: float) -> int:
 
 
 def _resume(board: Board) -> None:
-    """The live keys are as they should be: nothing is to be finished, and scores go on."""
-    pointer.forget_note(board, pointer.REMAKE)
-    at = pointer.read(board)
-    if at is not None and at.state == PAUSED:
-        _set_state(board, at, OPEN)
+    """Let scores continue: the live keys are complete and no rebuild is needed."""
+    pointers.forget_note(board, pointers.REMAKE)
+    pointer = pointers.read(board)
+    if pointer is not None and pointer.state == PAUSED:
+        _set_state(board, pointer, OPEN)
 
 
-def _pause(board: Board, at: Pointer) -> None:
-    """Let scores wait; between two seasons there are none. `ServiceError` when the season is not
-    where the caller believes."""
-    now = pointer.read(board)
-    if now is not None and (now.number, now.state) == (at.number, at.state):
-        if at.state != OPEN or _set_state(board, at, PAUSED):
+def _pause(board: Board, pointer: Pointer) -> None:
+    """Let scores wait; between two seasons there are none. Raise `ServiceError` if the season has
+    moved since the caller read the pointer."""
+    now = pointers.read(board)
+    if now is not None and now.number == pointer.number:
+        if (now.state, pointer.state) == (PAUSED, OPEN):
             return
-    elif now is not None and (now.number, now.state, at.state) == (at.number, PAUSED, OPEN):
-        return
+        if now.state == pointer.state and (now.state != OPEN or _set_state(board, pointer, PAUSED)):
+            return
     raise ServiceError(f"The season of {board.name} has just ended; try again.")
 
 
-def _set_state(board: Board, at: Pointer, state: str) -> bool:
-    moved, _ = pointer.move(
+def _set_state(board: Board, pointer: Pointer, state: str) -> bool:
+    moved, _ = pointers.move(
         board,
-        believed=at,
+        believed=pointer,
         mode="keep",
-        number=at.number,
+        number=pointer.number,
         state=state,
-        opens=at.opens,
-        closes=at.closes,
+        opens=pointer.opens,
+        closes=pointer.closes,
     )(get_redis())
     return moved
 
 
 def _pointer(board: Board) -> Pointer:
-    at = pointer.current(board)
-    if at is None:
+    pointer = pointers.current(board)
+    if pointer is None:
         raise ServiceError(f"{board.name} has no season yet.")
-    if at.state == CLOSED and not board.windows:
+    if pointer.state == CLOSED and not board.windows:
         raise ServiceError(
             f"{board.name} has no open season and no windows; past seasons are in SQL already. "
             "To archive one of them again, name it."
         )
-    return at
+    return pointer
 
 
 def _report(build: Build, differences: list[Difference], *, swapped: bool = False) -> Report:

@@ -1,9 +1,9 @@
-"""Players' records in SQL follow the details that games send with their keys.
+"""Update players' records in SQL from the details that games send with their API keys.
 
-A first event makes the record. Later ones change it while nobody signs in as the player: a profile
-belongs to its person, and only what is empty there is filled. Done as the log is stored, so that no
-score waits for it. An event that a dead worker left behind may come after a newer one; the next
-details of that player put it right.
+The first event of a player creates the record. Later events change it while no account belongs to
+the player; afterwards they only fill in empty fields. This happens when the log is stored, so that
+no score waits for it. An event that a dead worker left behind may come after a newer one; the next
+details of that player correct it.
 """
 
 from __future__ import annotations
@@ -21,21 +21,20 @@ from leaderboard.log.events import Event
 from leaderboard.models import Player
 from leaderboard.models.bulk import insert_rows, storable, storable_time
 
-# Changes that a player makes. What is done to players makes none: one who was deleted does not
-# come back.
+# Changes made by a player. Others create no record, or a deleted player would come back.
 PLAYED = frozenset({"score", "details"})
-GAME = "key:"  # how the source of an event begins that came with an API key
+GAME = "key:"  # prefix of the source of events sent with an API key
 NAMES = {"name": "display_name", "country": "country", "team": "team", "avatar": "avatar"}
-LONGEST = {"display_name": 60, "team": 60}  # cut there; others are kept whole or not at all
-LONGEST_CHECKED = 301  # one more than any of them can hold
+LONGEST = {"display_name": 60, "team": 60}  # longer ones are cut; other fields are left out
+LONGEST_CHECKED = 301  # one more than any field can hold
 PLAYER_FIELDS = ("id", *NAMES.values(), "bio", "privacy", "created_at")
-PORTION = 500  # ids in one question
+PORTION = 500  # ids in one query
 
 Values = dict[str, str]
 
 
 def store(events: Iterable[Event]) -> None:
-    """A record for each player seen for the first time, and what games say of the others."""
+    """Create a record for each new player, and update the others from the details of games."""
     first: dict[str, Values] = {}
     newest: dict[str, Values] = {}
     for event in events:
@@ -60,7 +59,7 @@ def store(events: Iterable[Event]) -> None:
 
 
 def known(details: Mapping[str, str | None]) -> Values:
-    """What a record can hold of a player's details; an empty one empties it."""
+    """The details that a record can hold. An empty detail empties its field."""
     if aliases.ALIAS in details:
         return {}  # the mask of an anonymous player
     values: Values = {}
@@ -76,7 +75,7 @@ def known(details: Mapping[str, str | None]) -> Values:
 
 @lru_cache(maxsize=1024)  # the same few countries and pictures come with every score
 def _checked(name: str, value: str) -> str | None:
-    """As the record holds it; None when it cannot. Details come from anywhere."""
+    """The value as the record holds it, or None if it is not valid."""
     field = Player._meta.get_field(name)
     assert isinstance(field, Field)
     value = value.upper() if name == "country" else value
@@ -88,20 +87,18 @@ def _checked(name: str, value: str) -> str | None:
 
 
 def _follow(newest: Mapping[str, Values]) -> None:
-    """Write what differs, in one order: two workers must not wait for each other."""
+    """Write values that differ. Ordered by id, so that two workers cannot deadlock."""
     ids = iter(sorted(newest))
     while portion := list(islice(ids, PORTION)):
         players = Player.objects.filter(pk__in=portion).order_by("pk")
         for player_id, account, *stored in players.values_list("pk", "account", *NAMES.values()):
             before = dict(zip(NAMES.values(), stored, strict=True))
-            changed = _differing(before, newest[player_id])
+            changed = {
+                field: value for field, value in newest[player_id].items() if value != before[field]
+            }
             one = Player.objects.filter(pk=player_id)
             if account is None and changed:
                 one.filter(account=None).update(**changed)
             elif account is not None:
                 for field, value in changed.items():
                     one.filter(**{field: ""}).update(**{field: value})
-
-
-def _differing(before: Values, values: Values) -> Values:
-    return {field: value for field, value in values.items() if value != before[field]}

@@ -1,6 +1,6 @@
-"""A board played again in plain Python, from its events: for rebuilding and for sample data.
+"""Play a board's events again in plain Python, for rebuilding and for sample data.
 
-The rules are those of `scores.lua`; a test drives both side by side.
+The rules are those of `scores.lua`; a test compares the two.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The rules that decide who stands where."""
+    """The rules that decide ranks."""
 
     order: str
     ties: str
@@ -28,11 +28,11 @@ class Ranking:
         if self.ties == "latest":
             when = (-entry.at, -entry.counter)
         elif self.ties == "member":
-            # Plain Redis order; turned round when the highest stand first.
+            # Plain Redis order, reversed if the highest score comes first.
             raw = player_id.encode()
-            when = (
-                (bytes(255 - byte for byte in raw) + b"\xff",) if self.order == "desc" else (raw,)
-            )
+            if self.order == "desc":
+                raw = bytes(255 - byte for byte in raw) + b"\xff"
+            when = (raw,)
         return (score, -second, *when)
 
 
@@ -40,7 +40,7 @@ class Ranking:
 class Entry:
     score: float
     subscore: float | None
-    at: int  # microseconds of the moment when this score was reached
+    at: int  # when this score was reached, in microseconds
     counter: int
 
 
@@ -62,7 +62,7 @@ class Replay:
         at: int,
         counter: int,
     ) -> float:
-        """Apply one submission; returns the resulting score. An equal score keeps its time."""
+        """Apply one submission and return the resulting score. An equal score keeps its time."""
         old = self.entries.get(player_id)
         score, second = value, subscore
         if operator == "sum":
@@ -94,7 +94,7 @@ class Replay:
             self.entries = dict(best[:limit])
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """As the engine's `load` takes them."""
+        """Rows for the engine's `load`."""
         for player_id, entry in self.entries.items():
             yield {
                 "user_id": player_id,
@@ -107,17 +107,10 @@ class Replay:
     def filled_rows(
         self, details: Callable[[str], list[str]] = lambda player_id: []
     ) -> Iterator[tuple[str, float, float | None, int, int, list[str]]]:
-        """As the engine's `fill` takes them; `details` gives names and values in turn. By score:
-        a sorted set takes neighbours one after the other much faster than in any order."""
-        for player_id, entry in sorted(self.entries.items(), key=lambda item: item[1].score):
-            yield (
-                player_id,
-                entry.score,
-                entry.subscore,
-                entry.at,
-                entry.counter,
-                details(player_id),
-            )
+        """Rows for the engine's `fill`; `details` returns names and values in turn. Ordered by
+        score: a sorted set takes neighbours much faster than members in any order."""
+        for player_id, one in sorted(self.entries.items(), key=lambda item: item[1].score):
+            yield player_id, one.score, one.subscore, one.at, one.counter, details(player_id)
 
     def _better(self, score: float, subscore: float | None, old: Entry) -> bool:
         if score != old.score:
@@ -126,7 +119,7 @@ class Replay:
 
 
 def _worth(subscore: float | None, order: str | None) -> float:
-    """More is better; a missing subscore is worth less than any."""
+    """A number to compare subscores by: more is better, a missing subscore is the worst."""
     if order is None:
         return 0.0
     if subscore is None:

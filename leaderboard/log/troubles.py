@@ -1,5 +1,5 @@
-"""Boards for which a duty of the worker failed, and since when. One board's failure is noted here
-and shown on the operations page, and the others are served all the same."""
+"""Boards for which a duty of the worker fails, and since when. The failure is recorded here and
+shown on the operations page, and the worker continues with the other boards."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class _Noted(msgspec.Struct):
 
 
 class Watch:
-    """Serves one board after the other in one duty. Remembers which of them are in trouble, so that
-    those that are not cost nothing."""
+    """Records for which boards one duty fails. Remembers them, so that a board without trouble
+    costs no call of Redis."""
 
     def __init__(self, duty: str) -> None:
         self.duty = duty
@@ -45,8 +45,8 @@ class Watch:
 
     @contextmanager
     def over(self, board: Board) -> Iterator[None]:
-        """A failure inside the block is noted, success ends it. Somebody else at work on the board
-        is neither. A database that is away concerns all boards: that error is passed on."""
+        """Record a failure inside the block, and delete the record on success. A lock held by
+        somebody else is neither. If the database is down, which concerns all boards, raise."""
         try:
             yield
         except LockTakenError:
@@ -76,25 +76,24 @@ class Watch:
             logger.info("Works again", extra={"board": board.slug, "duty": self.duty})
 
     def _known(self) -> dict[str, Trouble]:
-        """From Redis at first: another process may have noted it, and died."""
+        """Read from Redis at first: another process may have recorded it, and died."""
         if self._failing is None:
             self._failing = {one.slug: one for one in read() if one.duty == self.duty}
         return self._failing
 
 
 def read() -> list[Trouble]:
-    """All that is noted, the oldest first."""
-    decode = msgspec.json.Decoder(_Noted).decode
+    """All failures, the oldest first."""
     found = []
     for field, value in get_redis().hgetall(keys.troubles()).items():
         duty, _, slug = field.decode().partition(" ")
-        noted = decode(value)
+        noted = msgspec.json.decode(value, type=_Noted)
         found.append(Trouble(duty, slug, noted.error, datetime.fromtimestamp(noted.since, UTC)))
     return sorted(found, key=lambda one: one.since)
 
 
 def forget_others(slugs: Iterable[str]) -> None:
-    """Boards that were deleted have no troubles any more."""
+    """Delete the failures of boards that no longer exist."""
     known = set(slugs)
     gone = [_field(one.duty, one.slug) for one in read() if one.slug not in known]
     if gone:
