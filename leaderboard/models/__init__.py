@@ -1,4 +1,4 @@
-"""What outlives a season: boards, players, archives, the score log, moderation."""
+"""What is kept in SQL: boards, players, archives, the score log, moderation."""
 
 from leaderboard.models.api_key import ApiKey
 from leaderboard.models.board import Board

@@ -1,4 +1,4 @@
-"""Keys of game servers, bots and scripts: what each opens, never the key itself."""
+"""API keys of game servers, bots and scripts: what each may do, never the key itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from leaderboard.models.board import Board
@@ -19,25 +18,16 @@ from ratelimit.policy import Policy, PolicyError
 
 PREFIX = "rk_"
 POLICY = "api_key"  # the limit of keys without a rate of their own
-SHOWN = 11  # characters of the key kept for people to tell keys apart; 48 bits less to guess of 256
+SHOWN = 11  # characters kept so that people can tell keys apart; 208 of 256 bits stay secret
 
 
 def digest_of(token: str) -> str:
-    """What is stored. The key is 256 random bits, so that a plain hash cannot be searched."""
+    """The stored hash. A key has 256 random bits, so a plain hash cannot be reversed by search."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
-    def usable(self) -> ApiKeyQuerySet:
-        return self.filter(
-            Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now()),
-            Q(is_service=True) | Q(created_by__is_active=True),
-            revoked_at__isnull=True,
-        )
-
-
 class ApiKey(models.Model):
-    """`Authorization: Bearer rk_…`. A change here is effective within 5 s in every process."""
+    """`Authorization: Bearer rk_…`. A change takes effect within 5 s in every process."""
 
     class Scope(models.TextChoices):
         READ = "read", _("Read: boards, private ones among them")
@@ -89,8 +79,6 @@ class ApiKey(models.Model):
         verbose_name=_("by"),
     )
 
-    objects = ApiKeyQuerySet.as_manager()
-
     class Meta:
         ordering = ["name", "id"]
         verbose_name = _("API key")
@@ -128,11 +116,11 @@ class ApiKey(models.Model):
 
     @property
     def has_maker(self) -> bool:
-        """Whether somebody still answers for the key; a service key needs nobody."""
+        """Whether the account that made the key is active; a service key needs none."""
         return self.is_service or (self.created_by is not None and self.created_by.is_active)
 
     def described(self) -> dict[str, Any]:
-        """What the audit log says of a key."""
+        """The key as the audit log records it."""
         return {
             "key": self.name,
             "begins_with": self.hint,
@@ -141,12 +129,12 @@ class ApiKey(models.Model):
         }
 
     def policy(self) -> Policy:
-        """The key's limit. `PolicyError` for a rate that makes no sense."""
+        """The key's limit. Raise `PolicyError` if the rate cannot be parsed."""
         base = policies.get(POLICY)
         return sentence.parse(POLICY, self.rate, base=base) if self.rate.strip() else base
 
     def renew(self) -> str:
-        """Give the row a fresh key and return it: the only moment at which anybody has it."""
+        """Set a new key and return it. It cannot be read again later."""
         token = PREFIX + secrets.token_urlsafe(32)
         self.hint = token[:SHOWN]
         self.digest = digest_of(token)
@@ -154,7 +142,7 @@ class ApiKey(models.Model):
 
     @classmethod
     def make(cls, name: str, scopes: list[str], **values: Any) -> tuple[ApiKey, str]:
-        """A stored key and its text. One that nobody made, such as a command's, is a service's."""
+        """Create a key and return it with its text. Without `created_by` it is a service key."""
         boards = values.pop("boards", None)
         values.setdefault("is_service", values.get("created_by") is None)
         key = cls(name=name, scopes=scopes, **values)

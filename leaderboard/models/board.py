@@ -1,4 +1,4 @@
-"""A board: its address, its rules, its calendar, and who may see it."""
+"""A board: its address, rules, schedule, and who may see it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ LONGEST_SLUG = 64
 
 class BoardQuerySet(models.QuerySet["Board"]):
     def at(self, slug: str) -> BoardQuerySet:
-        """The board with this slug, if any. Text that no board can have for one, such as bytes
-        that are no text, reaches neither SQL nor, in a key, Redis."""
+        """The board with this slug, if any. A text that cannot be a slug is sent neither to SQL
+        nor, in a key, to Redis."""
         is_slug = len(slug) <= LONGEST_SLUG and re.fullmatch(SLUG_PATTERN, slug)
         return self.filter(slug=slug) if is_slug else self.none()
 
@@ -331,7 +331,7 @@ class Board(models.Model):
         return self.score_decimals or None
 
     def rules(self) -> dict[str, Any]:
-        """The board's rules as the engine takes them."""
+        """The board's rules, as arguments of the engine."""
         return {
             "order": self.order,
             "operator": self.operator,
@@ -347,8 +347,8 @@ class Board(models.Model):
             "groups": tuple(self.groups),
             "time_zone": self.time_zone,
             "events": True,
-            # The worker trims what it has stored, and nothing else may: a cap in the write itself
-            # would drop scores that are not in SQL yet.
+            # Only the worker trims, after it has stored the events: a cap in the write itself would
+            # drop scores that are not in SQL yet.
             "event_cap": NEVER_TRIMMED,
             "notices": True,
             "durability": self.durability,
@@ -356,9 +356,9 @@ class Board(models.Model):
         }
 
     def engine(self, season: int | None = None) -> RedisLeaderboard:
-        """The live board on the data connection; without a number, its running season.
+        """The live board of a season, by default the running one, which costs a round trip to find.
 
-        Finding that out costs a round trip. Not to be shared between threads.
+        Not to be shared between threads.
         """
         if season is None:
             season = int(get_redis().hget(keys.season_pointer(self.key), "number") or 1)
@@ -367,7 +367,7 @@ class Board(models.Model):
         )
 
     async def async_engine(self, season: int | None = None) -> AsyncRedisLeaderboard:
-        """The asynchronous twin, on the running loop's connection."""
+        """The same on the connection of the running event loop."""
         client = get_async_redis()
         if season is None:
             season = int(await client.hget(keys.season_pointer(self.key), "number") or 1)

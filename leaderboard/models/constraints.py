@@ -6,7 +6,7 @@ from django.db.models import CheckConstraint, Q
 
 
 def one_of(model: str, field: str, *values: str) -> CheckConstraint:
-    """The database refuses what the form's choices do not offer."""
+    """Let the database refuse values that are not among a field's choices."""
     return CheckConstraint(
         condition=Q(**{f"{field}__in": values}), name=f"{model}_{field}_is_known"
     )

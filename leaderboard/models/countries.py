@@ -1,10 +1,10 @@
-"""Countries as details name them: by the codes of ISO 3166-1, two letters each."""
+"""Country codes of ISO 3166-1, as players' details have them."""
 
 from __future__ import annotations
 
 from leaderboard.engine import LeaderboardError
 
-# XK, for Kosovo, is set aside for users by the standard and used by everybody.
+# XK, for Kosovo, is a user-assigned code in common use.
 _CODES = """
     AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS
     BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE
@@ -19,7 +19,7 @@ CODES = frozenset(_CODES.split())
 
 
 def checked_country(value: object) -> str:
-    """The code in capitals, or '' for no country; `LeaderboardError` for anything else."""
+    """The code in capitals, or '' for no country. Raise `LeaderboardError` for anything else."""
     code = value.upper() if isinstance(value, str) else "?"
     if code and code not in CODES:
         raise LeaderboardError(

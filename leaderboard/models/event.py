@@ -1,4 +1,4 @@
-"""The durable score log: every change of a board, as the stream in Redis told it."""
+"""The durable score log: every change of a board, moved here from its stream in Redis."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from leaderboard.models.board import Board
 class ScoreEvent(models.Model):
     """One entry of a board's stream. Stored exactly once, by its stream id; never changed.
 
-    `sequence` is the board's own count of accepted changes and gives their order, whichever
-    worker stored them first. Times are Redis time in microseconds: ties depend on them.
+    `sequence` is the board's count of accepted changes and gives their order, whichever worker
+    stored them first. Times are Redis time in microseconds, because ties depend on them.
     """
 
     # No index of its own: the three below begin with the board.
@@ -32,7 +32,7 @@ class ScoreEvent(models.Model):
     rank = models.PositiveIntegerField(_("rank"), null=True)
     source = models.CharField(_("source"), max_length=64, blank=True)
     idempotency_key = models.CharField(_("idempotency key"), max_length=255, blank=True)
-    # What else the change needs to be made again: details, ids trimmed, a new limit.
+    # What else a replay needs: details, trimmed ids, a new limit.
     data = models.JSONField(_("data"), null=True)
 
     class Meta:
@@ -41,7 +41,7 @@ class ScoreEvent(models.Model):
             models.UniqueConstraint(fields=["board", "stream_id"], name="event_is_stored_once"),
         ]
         indexes = [
-            # Rebuild reads a season in order.
+            # A rebuild reads a season in order.
             models.Index(fields=["board", "season", "sequence"], name="event_by_season"),
             # A player's page plots their history.
             models.Index(fields=["board", "player_id", "sequence"], name="event_by_player"),

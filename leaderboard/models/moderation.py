@@ -1,4 +1,4 @@
-"""Who was hidden or banned, and who did what."""
+"""Restrictions of players, and the audit log."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Restriction(models.Model):
 
 
 class AuditEntry(models.Model):
-    """One deed of staff, an API key or a command. Written once, never changed."""
+    """One action of staff, an API key or a command. Written once, never changed."""
 
     at = models.DateTimeField(_("when"), auto_now_add=True, db_index=True)
     actor = models.ForeignKey(
@@ -97,7 +97,7 @@ class AuditEntry(models.Model):
         related_name="+",
         verbose_name=_("account"),
     )
-    # Kept when the account is deleted; names the API key or the command when there was none.
+    # Kept when the account is deleted. The name of the API key or command if there is no account.
     actor_name = models.CharField(_("who"), max_length=150)
     action = models.CharField(_("what"), max_length=64)
     board = models.ForeignKey(

@@ -1,6 +1,8 @@
-"""A player: an id that a game gave, perhaps an account, and how they appear."""
+"""A player: an id given by a game, optionally an account, and how the player is shown."""
 
 from __future__ import annotations
+
+from string import ascii_uppercase
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -13,7 +15,6 @@ from django.utils.translation import gettext_lazy as _
 
 from leaderboard.models.constraints import one_of
 
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LONGEST_ID = 256  # bytes, as the engine counts them
 
 
@@ -25,17 +26,17 @@ def validate_player_id(value: str) -> None:
 
 
 def validate_avatar(value: str) -> None:
-    """A picture by https, or a short word from which we draw one."""
+    """The https address of a picture, or a short word from which one is drawn."""
     if ":" in value and not value.startswith("https://"):
         raise ValidationError(_("Give an address that begins with https://, or a short word."))
 
 
-# How those appear who do not want to be named; pages say it in the reader's language.
+# The name shown for anonymous players; pages translate it.
 ANONYMOUS = "Anonymous"
 
 
 class Player(models.Model):
-    """The same id on every board is the same player."""
+    """An id is the same player on every board."""
 
     class Privacy(models.TextChoices):
         SHOWN = "shown", _("Shown")
@@ -84,12 +85,12 @@ class Player(models.Model):
         constraints = [
             one_of("player", "privacy", "shown", "anonymous", "opted_out"),
             models.CheckConstraint(condition=~Q(id=""), name="player_has_an_id"),
-            # Nothing is left without the letters. By a regular expression, SQLite would call Python
-            # for every row.
+            # Trimming the letters leaves nothing. For a regular expression, SQLite would call
+            # Python for every row.
             models.CheckConstraint(
                 condition=Q(country="")
                 | Q(
-                    Exact(Func(F("country"), Value(LETTERS), function="LTRIM"), Value("")),
+                    Exact(Func(F("country"), Value(ascii_uppercase), function="LTRIM"), Value("")),
                     Exact(Length("country"), Value(2)),
                 ),
                 name="player_country_is_two_letters",

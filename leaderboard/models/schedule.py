@@ -43,15 +43,15 @@ def cron_line(schedule: str, cron: str = "") -> str | None:
 
 def next_boundary(line: str, zone: ZoneInfo, after: datetime) -> datetime:
     """The first moment after `after` at which the season changes, in UTC."""
-    moments = map(_utc, CronSim(line, after.astimezone(zone)))
-    # In an hour that comes twice, CronSim begins its walk with the first one, which may be over.
+    moments = (moment.astimezone(UTC) for moment in CronSim(line, after.astimezone(zone)))
+    # In an hour that occurs twice, CronSim begins with the first one, which may be over.
     return next(moment for moment in moments if moment > after)
 
 
 def last_boundary(line: str, zone: ZoneInfo, at: datetime) -> datetime:
-    """The latest such moment at or before `at`, in UTC."""
-    moment = _utc(next(CronSim(line, at.astimezone(zone), reverse=True)))
-    # CronSim's backward walk is exclusive, and passes over some of an hour that comes twice; the
+    """The last moment at or before `at` at which the season changed, in UTC."""
+    moment = next(CronSim(line, at.astimezone(zone), reverse=True)).astimezone(UTC)
+    # Backwards, CronSim excludes the start and skips some moments of an hour that occurs twice; the
     # boundary itself belongs to the new season.
     while (following := next_boundary(line, zone, moment)) <= at:
         moment = following
@@ -62,7 +62,3 @@ def period_of(schedule: str, zone: ZoneInfo, opens: datetime) -> str:
     """The day, week or month of a season, such as 2026-11-16, 2026-W47 or 2026-11; "" on other
     schedules."""
     return opens.astimezone(zone).strftime(_PERIOD.get(schedule, ""))
-
-
-def _utc(moment: datetime) -> datetime:
-    return moment.astimezone(UTC)

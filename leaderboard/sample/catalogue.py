@@ -1,4 +1,4 @@
-"""The sample boards: what each is about, its rules, and how its players score."""
+"""The sample boards: description, rules, and how players score."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class SampleBoard:
-    """`draw` makes one submitted value from a player's skill (0 to 1) and chance."""
+    """`draw` returns one submitted value, from chance and a player's skill (0 to 1)."""
 
     slug: str
     values: Mapping[str, Any]
     draw: Callable[[random.Random, float], float]
     attempts: int  # how often a keen player submits in a season
     past_seasons: int
-    # Days of one season; a schedule decides itself, this is for boards run by hand.
-    days: int = 30
+    days: int = 30  # of one season, on boards without a schedule
     season_names: tuple[str, ...] = field(default=())
 
 
@@ -32,7 +31,7 @@ def _deal(chance: random.Random, skill: float) -> float:
 
 
 def _run(chance: random.Random, skill: float) -> float:
-    """Seconds: the best are close to a floor that nobody beats."""
+    """Seconds: the best are close to a limit that nobody beats."""
     return round(1462.0 + chance.gammavariate(2.0, 60 + 420 * (1 - skill)), 3)
 
 
@@ -53,7 +52,6 @@ CATALOGUE: tuple[SampleBoard, ...] = (
             "counts; whoever reaches a score first keeps the place.",
             "operator": "best",
             "windows": ["day", "week"],
-            "groups": ["country", "team"],
             "schedule": "monthly",
             "highest_score": 10_000_000,
             "lowest_score": 0,
@@ -71,7 +69,6 @@ CATALOGUE: tuple[SampleBoard, ...] = (
             "midnight in Berlin.",
             "operator": "sum",
             "windows": ["day", "month"],
-            "groups": ["country", "team"],
             "time_zone": "Europe/Berlin",
             "schedule": "weekly",
             "score_format": "decimals",
@@ -87,11 +84,10 @@ CATALOGUE: tuple[SampleBoard, ...] = (
         values={
             "name": "Crystal Caves any%",
             "description": "Speed runs from the first key press to the last crystal. The fastest "
-            "time stands on top.",
+            "time is on top.",
             "order": "asc",
             "operator": "best",
             "windows": ["week", "all"],
-            "groups": ["country", "team"],
             "schedule": "monthly",
             "lowest_score": 0,
             "score_format": "duration",
@@ -110,7 +106,6 @@ CATALOGUE: tuple[SampleBoard, ...] = (
             "operator": "set",
             "ranking": "competition",
             "subscore_order": "asc",
-            "groups": ["country", "team"],
             "lowest_score": 0,
             "highest_score": 100,
             "unit": "marks",
@@ -130,7 +125,6 @@ CATALOGUE: tuple[SampleBoard, ...] = (
             "operator": "best",
             "ranking": "dense",
             "windows": ["week", "all"],
-            "groups": ["country", "team"],
             "time_zone": "America/New_York",
             "schedule": "daily",
             "lowest_score": 0,
@@ -145,7 +139,7 @@ CATALOGUE: tuple[SampleBoard, ...] = (
 
 
 def sample_boards(count: int) -> list[SampleBoard]:
-    """The first `count`; beyond the catalogue they come again with a number."""
+    """The first `count` boards; beyond the catalogue they repeat with a number."""
     return [
         _numbered(CATALOGUE[index % len(CATALOGUE)], index // len(CATALOGUE) + 1)
         for index in range(count)
@@ -153,7 +147,7 @@ def sample_boards(count: int) -> list[SampleBoard]:
 
 
 def sample_named(slug: str) -> SampleBoard | None:
-    """The sample board with this slug, one with a number too."""
+    """The sample board with this slug, with or without a number."""
     for sample in CATALOGUE:
         found = re.fullmatch(rf"{sample.slug}(?:-([2-9]|[1-9]\d+))?", slug)
         if found:

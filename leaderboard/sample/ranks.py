@@ -1,4 +1,4 @@
-"""Ranks while sample scores are played, so that a player's history has them."""
+"""Ranks after each sample score, so that a player's history has them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from leaderboard.log.replay import Entry, Ranking
 
 
 class Ranks:
-    """The entries in order at every moment. A move costs a search and a shift of a short list:
-    for boards of some thousands, not for a million."""
+    """All entries in order. A move costs a binary search and a shift of a list: fine for some
+    thousands of players, not for a million."""
 
     def __init__(self, ranking: Ranking) -> None:
         self.ranking = ranking
         self._keys: list[tuple[Any, ...]] = []  # all entries, best first
-        self._places: list[tuple[Any, ...]] = []  # score and second number of each, once
+        self._places: list[tuple[Any, ...]] = []  # each distinct score and subscore
         self._known: dict[str, tuple[Any, ...]] = {}
 
     def rank(self, player_id: str, entry: Entry) -> int:
-        """The player's rank now that they have this entry."""
+        """Move the player to this entry, and return the new rank."""
         key = self.ranking.sort_key(player_id, entry)
         old = self._known.get(player_id)
         if key != old:
@@ -32,7 +32,7 @@ class Ranks:
                 self._places.insert(at, key[:2])
         if self.ranking.ranking == "dense":
             return bisect_left(self._places, key[:2]) + 1
-        # Score and second number alone sort before every key that begins with them.
+        # Score and subscore alone sort before every key that begins with them.
         return bisect_left(self._keys, key if self.ranking.ranking == "ordinal" else key[:2]) + 1
 
     def _remove(self, key: tuple[Any, ...]) -> None:

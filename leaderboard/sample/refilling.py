@@ -1,4 +1,4 @@
-"""A demo board's running season, filled anew through the front door."""
+"""Refill the running season of a demo board by ordinary submissions."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from leaderboard.sample.seeding import chance_of, first_attempts
 
 
 def refill(*, board: Board, actor: Actor) -> int:
-    """Empty the running season and give it the scores and the size limit of the first start; past
-    seasons stay. Returns the number of scores. They count as of now, in the windows too."""
-    sample = sample_named(board.slug) or _plain_sample(board.slug)
+    """Replace the scores of the running season by those of the first start, and reset the size
+    limit; past seasons stay. The scores count as of now, also in the windows. Return how many."""
+    sample = sample_named(board.slug) or SampleBoard(  # a demo board that somebody created
+        slug=board.slug, values={}, draw=_plain, attempts=1, past_seasons=0
+    )
     chance = chance_of(sample.slug, SEED)
     everyone = list(chain([ADMIN], people(PLAYERS, SEED)))
     board.engine().clear(source="console")
@@ -37,11 +39,6 @@ def refill(*, board: Board, actor: Actor) -> int:
     share_places(board, everyone, chance)
     audit.record("board.refill", actor=actor, board=board, scores=len(rows))
     return len(rows)
-
-
-def _plain_sample(slug: str) -> SampleBoard:
-    """For demo boards that somebody made themselves."""
-    return SampleBoard(slug=slug, values={}, draw=_plain, attempts=1, past_seasons=0)
 
 
 def _plain(chance: random.Random, skill: float) -> float:

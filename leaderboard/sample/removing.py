@@ -1,4 +1,4 @@
-"""Taking the sample data away, and nothing that somebody made themselves."""
+"""Remove the sample data, and nothing that somebody created."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _AVATAR = rf"^({'|'.join(ANIMALS).lower()})-\d+$"
 class Removed:
     boards: list[str]
     players: int
-    admin: bool  # whether the trial's administrator went too
+    admin: bool  # whether the trial's administrator was deleted too
 
 
 def sample_boards_here() -> list[Board]:
-    """Boards of the catalogue on which anybody may try things. One that somebody took over for a
-    contest of their own no longer takes scores from anybody, and is theirs."""
+    """Boards of the catalogue that are still demos. One that somebody uses for a contest no longer
+    takes scores from anybody."""
     demo = Board.objects.filter(submitters=Board.Submitters.DEMO).order_by("slug")
     return [board for board in demo if sample_named(board.slug)]
 
@@ -38,7 +38,7 @@ def remove_samples(*, actor: Actor) -> Removed:
     """Delete the sample boards, and the players who are on no other board."""
     boards = sample_boards_here()
     with transaction.atomic():
-        # Before their log goes with the boards: it knows who played there.
+        # Before the boards, because their log is deleted with them and is needed here.
         players = _sample_players(boards)
         count = players.count()
         players.delete()
@@ -49,9 +49,9 @@ def remove_samples(*, actor: Actor) -> Removed:
 
 
 def _sample_players(boards: list[Board]) -> QuerySet[Player]:
-    """Players without an account who played on these boards, or were made by the seeding and lost
-    their scores since, and who are on no board that stays. With them the administrator's player,
-    while it has the name that the seeding gave it."""
+    """Players without an account who played on these boards, or were created by the seeding and
+    have lost their scores, and who are on no other board. Also the administrator's player, while
+    it has the name that the seeding gave it."""
     played = Exists(ScoreEvent.objects.filter(board__in=boards, player_id=OuterRef("pk")))
     made = Q(pk__startswith="player-", team__in=TEAMS, avatar__regex=_AVATAR)
     admin = Q(pk=ADMIN.id, display_name=ADMIN.name, account__username=trial.ADMIN)
@@ -64,8 +64,8 @@ def _sample_players(boards: list[Board]) -> QuerySet[Player]:
 
 
 def _remove_admin(actor: Actor) -> bool:
-    """The trial's administrator goes when nobody uses the account: its first password still holds,
-    and somebody else can administer."""
+    """Delete the trial's administrator if its first password is still valid and there is another
+    administrator."""
     users: QuerySet[User] = get_user_model().objects.filter(is_superuser=True, is_active=True)
     if not trial.valid_password() or not users.exclude(username=trial.ADMIN).exists():
         return False

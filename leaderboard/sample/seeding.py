@@ -1,7 +1,7 @@
-"""Filling a board with sample data: past seasons in SQL, the running one in Redis and SQL.
+"""Fill a board with sample data: past seasons in SQL, the running one in Redis and SQL.
 
-The bulk way in: entries are loaded with their times, and the log is written beside them, as if
-every score had come through the front door over the last weeks.
+Entries are loaded in bulk with their times, and the log is written beside them, as if every score
+had been submitted over the last weeks.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
-from itertools import repeat
+from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -37,10 +37,8 @@ from leaderboard.sample.ranks import Ranks
 from leaderboard.seasons import pointer
 from leaderboard.seasons.history import forget_season_list
 
-# Past seasons and all boards but the first hold this many at most.
-MOST_OTHERS = 1000
-# Beyond this many players, each has played once in the running season.
-MOST_WITH_HISTORY = 5000
+MOST_OTHERS = 1000  # players of past seasons, and of all boards but the first
+MOST_WITH_HISTORY = 5000  # with more players, each plays once in the running season
 FOREVER = 2**63
 
 Step = Callable[[int], None]
@@ -53,16 +51,6 @@ class Attempt(NamedTuple):
     subscore: float | None
 
 
-def store_players(people: Sequence[Person], now: datetime) -> None:
-    since = storable_time(now)
-    insert_rows(
-        Player,
-        PLAYER_FIELDS,
-        ((p.id, p.name, p.country, p.team, p.avatar, "", "shown", since) for p in people),
-        skip_known=True,
-    )
-
-
 def chance_of(slug: str, seed: int) -> random.Random:
     return random.Random(f"{seed}:{slug}")  # noqa: S311 sample scores, the same for the same seed
 
@@ -70,14 +58,15 @@ def chance_of(slug: str, seed: int) -> random.Random:
 def seed_board(
     sample: SampleBoard, people: Sequence[Person], seed: int, step: Step = lambda count: None
 ) -> Board:
-    """Make the board and its players, with past seasons and a running one. SQL is committed last,
-    so that a broken seeding leaves no board behind."""
+    """Create the board and its players, with past seasons and a running one. SQL is committed
+    last, so that a seeding that fails leaves no board behind."""
     chance = chance_of(sample.slug, seed)
+    # Each group is one more sorted set, of the season and of every window.
+    groups = list(Board.Group.values) if len(people) <= MOST_WITH_HISTORY else []
     with large_cache(), transaction.atomic():
-        board = Board(slug=sample.slug, submitters=Board.Submitters.DEMO, **sample.values)
-        if len(people) > MOST_WITH_HISTORY:
-            # Each group is one more sorted set, of the season and of every window.
-            board.groups = []
+        board = Board(
+            slug=sample.slug, submitters=Board.Submitters.DEMO, groups=groups, **sample.values
+        )
         board.full_clean()
         board.save()
         seeding = _Seeding(board, sample, people, chance, step)
@@ -92,8 +81,8 @@ def seed_board(
 def first_attempts(
     sample: SampleBoard, people: Sequence[Person], chance: random.Random
 ) -> list[Attempt]:
-    """What `seed_board` plays in the running season, in the order of time. Writes nothing; `chance`
-    goes as far as it goes there."""
+    """The attempts of `seed_board` in the running season, ordered by time. Writes nothing. Draws
+    from `chance` as often as `seed_board` does."""
     board = Board(slug=sample.slug, **sample.values)
     return _Seeding(board, sample, people, chance, lambda count: None).running_attempts()
 
@@ -115,7 +104,7 @@ class _Seeding:
         self.now = timezone.now()
         self.sequence = 0
         self.ranking = Ranking(board.order, board.ties, board.ranking, board.subscore_order or None)
-        # Windows that go on over several seasons, the past ones too where there is a history.
+        # Windows span several seasons. Past ones are filled only where there is a history.
         now = pointer.microseconds(self.now)
         engine = board.engine(1)
         start = now - engine.rules.retention if len(people) <= MOST_WITH_HISTORY else now
@@ -130,7 +119,7 @@ class _Seeding:
         return Replay(self.board.order, self.board.subscore_order or None, self.board.sum_decimals)
 
     def season_times(self) -> list[tuple[datetime, datetime | None]]:
-        """When each season opened and closes, oldest first; the last one is running."""
+        """When each season opens and closes, oldest first; the last one is running."""
         line = cron_line(self.board.schedule, self.board.cron)
         if line is None:
             length = timedelta(days=self.sample.days)
@@ -162,7 +151,7 @@ class _Seeding:
             players = self.some_players()
             attempts = self.attempts(players, opens, closes, self.sample.attempts)
             replay, scores, ranks = self.play(attempts)
-            self.log(number, attempts, scores, ranks)
+            insert_rows(ScoreEvent, EVENT_FIELDS, self.events(number, attempts, scores, ranks))
             rows = list(standings(replay.entries, self.ranking))
             details = {self.people[index].id: self.people[index].details for index in players}
             insert_rows(
@@ -208,11 +197,13 @@ class _Seeding:
             },
         )
         get_redis().set(keys.sequence(board.key), self.sequence)
-        # Redis is filled while SQL stores log and players: the two do not wait for each other.
+        # Redis is filled while SQL stores log and players.
         with ThreadPoolExecutor(1) as filler:
             filling = filler.submit(self.fill, board.engine(number), replay)
-            self.log(number, attempts, scores, ranks)
-            store_players(self.people, self.now)
+            insert_rows(ScoreEvent, EVENT_FIELDS, self.events(number, attempts, scores, ranks))
+            now = storable_time(self.now)
+            players = ((*person, "", "shown", now) for person in self.people)
+            insert_rows(Player, PLAYER_FIELDS, players, skip_known=True)
             filling.result()
 
     def present_attempts(self) -> list[Attempt]:
@@ -222,7 +213,7 @@ class _Seeding:
         return self.attempts(players, opens, self.now, 1 if many else self.sample.attempts)
 
     def running_attempts(self) -> list[Attempt]:
-        """Those of the running season, after the same draws as in `past_seasons`."""
+        """The attempts of the running season, after the same draws as in `past_seasons`."""
         for opens, closes in self.past:
             assert closes is not None
             self.attempts(self.some_players(), opens, closes, self.sample.attempts)
@@ -239,8 +230,8 @@ class _Seeding:
         return sorted(self.chance.sample(among, k=max(1, len(among) * 4 // 5)))
 
     def play(self, attempts: Sequence[Attempt]) -> tuple[Replay, array[float], array[int]]:
-        """Submit in the order of time; the entries in the end, and the score and the rank after
-        each attempt. Boards that are too large for a history have no ranks."""
+        """Play the attempts. Return the entries at the end, and the score and rank after each
+        attempt. Boards that are too large for a history have no ranks."""
         replay, scores, operator = self.replay(), array("d"), self.board.operator
         ranks = array("q")
         order = Ranks(self.ranking) if len(self.people) <= MOST_WITH_HISTORY else None
@@ -256,17 +247,6 @@ class _Seeding:
                     window.score(*one)
         self.sequence += len(attempts)
         return replay, scores, ranks
-
-    def log(
-        self,
-        season: int,
-        attempts: Sequence[Attempt],
-        scores: Sequence[float],
-        ranks: Sequence[int],
-    ) -> None:
-        """Write what `play` has just played."""
-        first = self.sequence - len(attempts) + 1
-        insert_rows(ScoreEvent, EVENT_FIELDS, self.events(season, first, attempts, scores, ranks))
 
     def attempts(
         self, players: Sequence[int], opens: datetime, end: datetime, most: int
@@ -291,12 +271,13 @@ class _Seeding:
     def events(
         self,
         season: int,
-        first: int,
         attempts: Sequence[Attempt],
         scores: Sequence[float],
         ranks: Sequence[int],
     ) -> Iterator[tuple[Any, ...]]:
+        """Rows of the log for what `play` has just played."""
         board_id, operator, step = self.board.pk, self.board.operator, self.step
+        first = self.sequence - len(attempts) + 1
         places: Iterable[int | None] = ranks or repeat(None, len(attempts))
         played = zip(attempts, scores, places, strict=True)
         for sequence, (attempt, score, rank) in enumerate(played, first):
@@ -318,7 +299,7 @@ class _Seeding:
                 rank,
                 "seed",
                 "",
-                # As the worker stores it; a rebuild reads it here.
+                # As the worker stores it, for a rebuild.
                 None if subscore is None else storable_json({"given_subscore": subscore}),
             )
 
@@ -331,8 +312,7 @@ class _Seeding:
             done += 1
             if done % 1000 == 0:
                 self.step(1000)
-            pairs = zip(DETAILS, by_id[player_id][1:], strict=True)
-            return [part for pair in pairs for part in pair]
+            return list(chain.from_iterable(zip(DETAILS, by_id[player_id][1:], strict=True)))
 
         return flat
 
