@@ -1,8 +1,9 @@
-"""What must follow when a board, an account's rights or an API key changes, whoever changed it."""
+"""Reactions to changes of boards, accounts' rights and API keys, whoever makes them."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -20,26 +21,27 @@ from sessions_app.signals import devices_signed_out
 
 
 @receiver([post_save, post_delete], sender=Board)
-def ask_viewers_anew(instance: Board, created: bool = False, **kwargs: Any) -> None:
-    """Who watches was let in by the rules of then: the open streams end and are asked again."""
+def recheck_viewers(instance: Board, created: bool = False, **kwargs: Any) -> None:
+    """End the open streams, so that their readers are checked by the new rules."""
     if not created:
-        _tell([instance.slug])
+        _publish_access_change([instance.slug])
 
 
 @receiver(m2m_changed, sender=Board.members.through)
-def ask_members_anew(
+def recheck_members(
     instance: Any, action: str, reverse: bool, pk_set: set[int] | None, **kwargs: Any
 ) -> None:
     if action == "pre_clear" and reverse:
-        _tell(list(instance.boards.values_list("slug", flat=True)))
+        _publish_access_change(instance.boards.values_list("slug", flat=True))
     elif action in ("post_remove", "post_clear") and not reverse:
-        _tell([instance.slug])
+        _publish_access_change([instance.slug])
     elif action == "post_remove":
-        _tell(list(Board.objects.filter(pk__in=pk_set or ()).values_list("slug", flat=True)))
+        boards = Board.objects.filter(pk__in=pk_set or ())
+        _publish_access_change(boards.values_list("slug", flat=True))
 
 
 @receiver(devices_signed_out)
-def note_sign_out(actor: Any, user: Any, count: int, **kwargs: Any) -> None:
+def record_sign_out(actor: Any, user: Any, count: int, **kwargs: Any) -> None:
     audit.record(
         "devices.sign_out",
         actor=audit.Actor.of(actor),
@@ -50,11 +52,11 @@ def note_sign_out(actor: Any, user: Any, count: int, **kwargs: Any) -> None:
 
 
 @receiver(post_delete, sender=ApiKey)
-def note_lost_key(instance: ApiKey, **kwargs: Any) -> None:
+def record_deleted_key(instance: ApiKey, **kwargs: Any) -> None:
     audit.record("delete_api_key", actor=audit.actor_at_hand(), **instance.described())
 
 
-# What an account may do follows from these and from its groups and permissions.
+# Fields that decide what an account may do, besides its groups and permissions.
 FLAGS = ("is_staff", "is_superuser")
 
 
@@ -62,7 +64,7 @@ FLAGS = ("is_staff", "is_superuser")
 def remember_flags(
     instance: Any, update_fields: frozenset[str] | None = None, **kwargs: Any
 ) -> None:
-    """Signing in saves its time alone, and must not cost one more query."""
+    """A sign-in saves only its time, and must not cost another query."""
     instance._flags_before = None
     if update_fields is None or update_fields & set(FLAGS):
         stored = User.objects.filter(pk=instance.pk).values(*FLAGS).first() if instance.pk else None
@@ -70,7 +72,7 @@ def remember_flags(
 
 
 @receiver(post_save, sender=User)
-def note_flags(instance: Any, raw: bool = False, **kwargs: Any) -> None:
+def record_flags(instance: Any, raw: bool = False, **kwargs: Any) -> None:
     before = instance._flags_before
     if raw or before is None:
         return
@@ -86,10 +88,10 @@ _CHANGES = {"post_add": "added", "post_remove": "removed", "pre_clear": "cleared
 @receiver(m2m_changed, sender=User.groups.through)
 @receiver(m2m_changed, sender=User.user_permissions.through)
 @receiver(m2m_changed, sender=Group.permissions.through)
-def note_rights(
+def record_rights(
     sender: Any, instance: Any, action: str, model: Any, pk_set: set[int] | None, **kwargs: Any
 ) -> None:
-    """From either side: a user gets groups, or a group gets users."""
+    """Works from either side: a user gets groups, or a group gets users."""
     if action not in _CHANGES or (action != "pre_clear" and not pk_set):
         return
     others = model.objects.filter(pk__in=pk_set or ())
@@ -104,7 +106,7 @@ def note_rights(
 
 
 @receiver(post_delete, sender=Group)
-def note_lost_group(instance: Group, **kwargs: Any) -> None:
+def record_deleted_group(instance: Group, **kwargs: Any) -> None:
     audit.record("group.delete", actor=audit.actor_at_hand(), group=instance.name)
 
 
@@ -114,12 +116,12 @@ def _named(one: User | Group | Permission) -> str:
     return one.get_username() if isinstance(one, User) else one.name
 
 
-def _tell(slugs: list[str]) -> None:
-    message = json.dumps({"op": ACCESS_CHANGED})
+def _publish_access_change(slugs: Iterable[str]) -> None:
+    channels = [keys.live(keys.base(slug)) for slug in slugs]
 
     def publish() -> None:
         with suppress(*OUTAGE_ERRORS):
-            for slug in slugs:
-                get_redis().spublish(keys.live(keys.base(slug)), message)
+            for channel in channels:
+                get_redis().spublish(channel, json.dumps({"op": ACCESS_CHANGED}))
 
     transaction.on_commit(publish, robust=True)

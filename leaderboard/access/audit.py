@@ -11,7 +11,7 @@ from leaderboard.models import AuditEntry, Board
 from sessions_app.devices import current_session
 
 if TYPE_CHECKING:
-    from django.contrib.auth.models import User
+    from django.contrib.auth.models import AnonymousUser, User
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Actor:
     user_id: int | None = None
 
     @classmethod
-    def of(cls, user: User) -> Actor:
+    def of(cls, user: User | AnonymousUser) -> Actor:
         return cls(user.get_username(), user.pk)
 
 

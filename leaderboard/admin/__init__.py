@@ -1,4 +1,4 @@
-"""What staff see under /admin/."""
+"""The admin site's pages of boards, players and API keys."""
 
 from leaderboard.admin import api_keys, boards, people
 

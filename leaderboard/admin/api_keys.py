@@ -1,9 +1,9 @@
-"""API keys: made here, shown once, revoked here."""
+"""API keys: created, shown once, revoked."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
@@ -17,14 +17,8 @@ from django.utils.translation import ngettext
 from leaderboard.access.audit import Actor, record
 from leaderboard.models import ApiKey
 
-if TYPE_CHECKING:
-    KeyForm = forms.ModelForm[ApiKey]
-    KeyAdmin = admin.ModelAdmin[ApiKey]
-else:  # Django's own classes take no parameter when they run
-    KeyForm, KeyAdmin = forms.ModelForm, admin.ModelAdmin
 
-
-class ApiKeyForm(KeyForm):
+class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
     scopes = forms.MultipleChoiceField(
         label=_("May"),
         choices=ApiKey.Scope.choices,
@@ -43,7 +37,7 @@ class ApiKeyForm(KeyForm):
         return values
 
     def clean_expires_at(self) -> datetime | None:
-        """An old key that is over may be looked at and saved as it is."""
+        """A key that has expired can be saved if its time is not changed."""
         moment: datetime | None = self.cleaned_data["expires_at"]
         if moment and moment <= timezone.now() and "expires_at" in self.changed_data:
             raise forms.ValidationError(_("Choose a moment in the future."), code="past")
@@ -51,7 +45,7 @@ class ApiKeyForm(KeyForm):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(KeyAdmin):
+class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     form = ApiKeyForm
     list_display = ["name", "hint", "may", "state", "last_used_at", "created_at"]
     list_filter = ["is_service", "all_boards", "boards"]
@@ -61,7 +55,7 @@ class ApiKeyAdmin(KeyAdmin):
     actions = ["revoke"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> list[str]:
-        """A key that is yet to be made has nothing to tell."""
+        """A new key has no values for these."""
         return ["hint", "state", "last_used_at", "created_at", "created_by"] if obj else []
 
     @admin.display(description=_("may"))
@@ -88,7 +82,7 @@ class ApiKeyAdmin(KeyAdmin):
     def response_add(
         self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None
     ) -> HttpResponse:
-        """The key goes into this one answer: not into a message, which a session would keep."""
+        """Show the key in this response. A message would be stored in the session."""
         context = {
             **self.admin_site.each_context(request),
             "title": _("The new key"),
@@ -114,5 +108,4 @@ class ApiKeyAdmin(KeyAdmin):
 
 
 def _audit(request: HttpRequest, action: str, key: ApiKey) -> None:
-    actor = Actor.of(request.user)  # type: ignore[arg-type]  # staff are signed in
-    record(action, actor=actor, **key.described())
+    record(action, actor=Actor.of(request.user), **key.described())

@@ -1,10 +1,10 @@
-"""Boards: their rules, each explained, and what a change does to a running season."""
+"""Boards: their rules, and the effects of a change on a running season."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
@@ -22,7 +22,14 @@ from django.utils.translation import gettext_lazy as _
 from config.redis.locks import LockTakenError
 from leaderboard.access import audit, rights
 from leaderboard.access.audit import Actor
-from leaderboard.admin.actions import BoardActions
+from leaderboard.admin.actions import (
+    ActionForm,
+    BoardActions,
+    CloseSeasonForm,
+    OpenSeasonForm,
+    RebuildForm,
+    ResetForm,
+)
 from leaderboard.admin.forms import BoardForm
 from leaderboard.admin.standings import BoardStandings
 from leaderboard.boards import changing
@@ -31,14 +38,9 @@ from leaderboard.boards.facts import BoardFacts, board_facts
 from leaderboard.errors import ServiceError
 from leaderboard.models import Board, ScoreEvent, Season
 
-if TYPE_CHECKING:
-    BoardModelAdmin = admin.ModelAdmin[Board]
-else:  # Django's own class takes no parameter when it runs
-    BoardModelAdmin = admin.ModelAdmin
-
 
 @admin.register(Board)
-class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
+class BoardAdmin(BoardStandings, BoardActions, admin.ModelAdmin):  # type: ignore[type-arg]
     form = BoardForm
     change_form_template = "admin/leaderboard/board/change_form.html"
     list_display = ["name", "page", "season", "players", "memory", "visibility"]
@@ -93,17 +95,24 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
         return {} if obj else {"slug": ["name"]}
 
     def get_urls(self) -> list[URLPattern]:
+        def action(form_class: type[ActionForm]) -> Any:
+            return partial(self.action_view, form_class=form_class)
+
         own = [
-            path(f"<int:pk>/{address}/", self.admin_site.admin_view(view), name=name)
+            path(
+                f"<int:pk>/{address}/",
+                self.admin_site.admin_view(view),
+                name=f"leaderboard_board_{name}",
+            )
             for address, view, name in (
-                ("standings", self.standings_view, "leaderboard_board_standings"),
-                ("standings/player", self.moderate_view, "leaderboard_board_moderate"),
-                ("season", self.season_view, "leaderboard_board_season"),
-                ("season/open", self.open_season_view, "leaderboard_board_open_season"),
-                ("season/close", self.close_season_view, "leaderboard_board_close_season"),
-                ("reset", self.reset_view, "leaderboard_board_reset"),
-                ("rebuild", self.rebuild_view, "leaderboard_board_rebuild"),
-                ("export", self.export_view, "leaderboard_board_export"),
+                ("standings", self.standings_view, "standings"),
+                ("standings/player", self.moderate_view, "moderate"),
+                ("season", self.season_view, "season"),
+                ("season/open", action(OpenSeasonForm), "open_season"),
+                ("season/close", action(CloseSeasonForm), "close_season"),
+                ("reset", action(ResetForm), "reset"),
+                ("rebuild", action(RebuildForm), "rebuild"),
+                ("export", self.export_view, "export"),
             )
         ]
         return [*own, *super().get_urls()]
@@ -114,10 +123,12 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         response = super().changelist_view(request, extra_context)
-        if isinstance(response, TemplateResponse) and response.context_data:
-            listed = response.context_data.get("cl")
-            if listed is not None:
-                _give_facts(listed.result_list)
+        listed = (getattr(response, "context_data", None) or {}).get("cl")
+        if listed is not None:
+            # One round trip for all boards on the page.
+            facts = board_facts(list(listed.result_list))
+            for board in listed.result_list:
+                board._facts = facts[board.pk]
         return response
 
     @admin.display(description=_("page"))
@@ -126,11 +137,11 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
 
     @admin.display(description=_("season"))
     def season(self, board: Board) -> str:
-        at = _facts(board).pointer
-        if at is None:
+        pointer = _facts(board).pointer
+        if pointer is None:
             return gettext("none")
         states = {"open": _("open"), "closed": _("closed"), "paused": _("being rebuilt")}
-        return f"{at.number}, {states.get(at.state, at.state)}"
+        return f"{pointer.number}, {states.get(pointer.state, pointer.state)}"
 
     @admin.display(description=_("players"))
     def players(self, board: Board) -> str:
@@ -150,15 +161,15 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         if request.method == "POST" and object_id and "_confirmed" not in request.POST:
-            asked = self._ask(request, object_id)
-            if asked is not None:
-                return asked
+            question = self._ask(request, object_id)
+            if question is not None:
+                return question
         board = self.get_object(request, object_id) if object_id else None
         extra = (extra_context or {}) | {"board_tools": self.tools(request, board)}
         return super().changeform_view(request, object_id, form_url, extra)
 
     def _ask(self, request: HttpRequest, object_id: str) -> HttpResponse | None:
-        """Say what a change would do to the running season, before it does it."""
+        """A page that explains the effects of a change on the running season, if it has any."""
         board = self.get_object(request, object_id)
         if board is None or not self.has_change_permission(request, board):
             return None
@@ -182,8 +193,8 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
         return TemplateResponse(request, "admin/leaderboard/board/confirm.html", context)
 
     def save_model(self, request: HttpRequest, obj: Board, form: Any, change: bool) -> None:
-        """Redis and the lock come after the commit: inside it, the worker could not write."""
-        actor = Actor.of(request.user)  # type: ignore[arg-type]  # staff are signed in
+        """Redis and the lock are used after the commit: before it, the worker could not write."""
+        actor = Actor.of(request.user)
         if not change:
             super().save_model(request, obj, form, change)
             audit.record("board.create", actor=actor, board=obj)
@@ -196,29 +207,25 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
         board = Board.objects.get(pk=pk)
         try:
             changing.change_board(board=board, changes=changes, actor=actor)
-        except ValidationError as error:
-            self._refuse(request, " ".join(error.messages))
-        except (ServiceError, LockTakenError) as error:
-            self._refuse(request, str(error))
-
-    def _refuse(self, request: HttpRequest, why: str) -> None:
-        request._not_changed = True  # type: ignore[attr-defined]
-        messages.error(request, gettext("Not changed: %s") % why)
+        except (ValidationError, ServiceError, LockTakenError) as error:
+            reason = " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
+            request._not_changed = True  # type: ignore[attr-defined]
+            messages.error(request, gettext("Not changed: %s") % reason)
 
     def message_user(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """A change is made after the commit, so what is said about it waits as well."""
+        """Wait for the commit, because a change is made after it and may be refused."""
 
-        def say() -> None:
+        def send() -> None:
             if not hasattr(request, "_not_changed"):
                 super(BoardAdmin, self).message_user(request, *args, **kwargs)
 
-        transaction.on_commit(say)
+        transaction.on_commit(send)
 
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
-        """Counted, not listed: a board may have millions of rows, and who may delete the board may
-        delete what belongs to it."""
+        """Counted, not listed: a board may have millions of rows. Staff who may delete the board
+        may delete what belongs to it."""
         seasons = Season.objects.filter(board__in=objs)
         counts = {
             str(Season._meta.verbose_name_plural): seasons.count(),
@@ -228,20 +235,18 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
         return [str(board) for board in objs], counts, set(), []
 
     def delete_model(self, request: HttpRequest, obj: Board) -> None:
-        actor = Actor.of(request.user)  # type: ignore[arg-type]
-        changing.delete_board(board=obj, actor=actor)
+        changing.delete_board(board=obj, actor=Actor.of(request.user))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Board]) -> None:
         for board in queryset:
             self.delete_model(request, board)
 
-    # ---- buttons --------------------------------------------------------------------------------
+    # ---- actions --------------------------------------------------------------------------------
 
     def tools(self, request: HttpRequest, board: Board | None) -> list[tuple[str, str]]:
-        """The buttons this person may press, each with its address."""
+        """The actions that this person may take, each with its address."""
         if board is None:
             return []
-        user: Any = request.user
         offered = [
             ("standings", _("Standings"), "view_board"),
             ("season", _("Season"), "manage_seasons"),
@@ -252,12 +257,12 @@ class BoardAdmin(BoardStandings, BoardActions, BoardModelAdmin):
         return [
             (str(label), reverse(f"admin:leaderboard_board_{name}", args=[board.pk]))
             for name, label, permission in offered
-            if rights.is_staff_with(user, permission)
+            if rights.is_staff_with(request.user, permission)
         ]
 
 
 def rule_effects(board: Board, changes: dict[str, Any]) -> list[str]:
-    """What these changes do to the running season, in sentences; none when they do nothing."""
+    """The effects of these changes on the running season, in sentences."""
     facts = board_facts([board])[board.pk]
     if facts.pointer is None or not facts.pointer.is_open or not facts.size:
         return []
@@ -290,13 +295,6 @@ def rule_effects(board: Board, changes: dict[str, Any]) -> list[str]:
     if {"schedule", "cron"} & changes.keys():
         effects.append(gettext("Seasons: the running season ends when the new calendar says."))
     return effects
-
-
-def _give_facts(boards: Any) -> None:
-    """One round trip for the whole page of the list."""
-    found = board_facts(list(boards))
-    for board in boards:
-        board._facts = found[board.pk]
 
 
 def _facts(board: Board) -> BoardFacts:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
+from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
@@ -24,30 +23,15 @@ from leaderboard.boards.profiles import after_change
 from leaderboard.models import AuditEntry, Player, Restriction, Season
 from leaderboard.seasons.history import forget_season_list
 
-if TYPE_CHECKING:
-    PlayerModelAdmin = admin.ModelAdmin[Player]
-    RestrictionModelAdmin = admin.ModelAdmin[Restriction]
-    RestrictionModelForm = forms.ModelForm[Restriction]
-    SeasonModelAdmin = admin.ModelAdmin[Season]
-    AuditModelAdmin = admin.ModelAdmin[AuditEntry]
-else:  # Django's own class takes no parameter when it runs
-    PlayerModelAdmin = RestrictionModelAdmin = admin.ModelAdmin
-    SeasonModelAdmin = AuditModelAdmin = admin.ModelAdmin
-    RestrictionModelForm = forms.ModelForm
-
-
-def _actor(request: HttpRequest) -> Actor:
-    return Actor.of(request.user)  # type: ignore[arg-type]  # staff are signed in
-
 
 @admin.register(Player)
-class PlayerAdmin(PlayerModelAdmin):
+class PlayerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ["id", "display_name", "country", "team", "privacy", "account"]
     list_filter = ["privacy"]
     search_fields = ["id", "display_name"]
     raw_id_fields = ["account"]
     fields = ["id", "account", "display_name", "country", "team", "avatar", "bio", "privacy"]
-    # Counting a million rows for the foot of each page would take longer than showing it.
+    # Counting a million rows for the footer of each page would take longer than showing it.
     show_full_result_count = False
 
     def get_readonly_fields(self, request: HttpRequest, obj: Player | None = None) -> list[str]:
@@ -60,20 +44,20 @@ class PlayerAdmin(PlayerModelAdmin):
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
-        """Who may delete a player may delete the restrictions too; the audit log keeps both."""
+        """Staff who may delete a player may delete the restrictions; the audit log keeps both."""
         restrictions = Restriction.objects.filter(player__in=objs).count()
         counts = {str(Restriction._meta.verbose_name_plural): restrictions}
         return [str(player) for player in objs], counts, set(), []
 
     def delete_model(self, request: HttpRequest, obj: Player) -> None:
-        profiles.delete_player(player=obj, actor=_actor(request))
+        profiles.delete_player(player=obj, actor=Actor.of(request.user))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Player]) -> None:
         for player in queryset:
             self.delete_model(request, player)
 
 
-class RestrictionForm(RestrictionModelForm):
+class RestrictionForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean_until(self) -> datetime | None:
         until: datetime | None = self.cleaned_data["until"]
         if until is not None and until <= timezone.now():
@@ -82,7 +66,7 @@ class RestrictionForm(RestrictionModelForm):
 
 
 @admin.register(Restriction)
-class RestrictionAdmin(RestrictionModelAdmin):
+class RestrictionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ["player", "kind", "board", "reason", "created_at", "until", "state"]
     list_filter = ["kind", "board"]
     search_fields = ["player__id", "player__display_name", "reason"]
@@ -104,12 +88,13 @@ class RestrictionAdmin(RestrictionModelAdmin):
             board=obj.board,
             reason=obj.reason,
             until=obj.until,
-            actor=_actor(request),
+            actor=Actor.of(request.user),
         )
         obj.pk = kept.pk
 
     def has_change_permission(self, request: HttpRequest, obj: Restriction | None = None) -> bool:
-        """Lift it and make another: the log keeps both. The list itself stays open."""
+        """A restriction is lifted and replaced, not changed: the log keeps both. Only the list,
+        where `obj` is None, is allowed."""
         return obj is None and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Restriction | None = None) -> bool:
@@ -120,7 +105,7 @@ class RestrictionAdmin(RestrictionModelAdmin):
         chosen = list(queryset.filter(lifted_at__isnull=True).select_related("board"))
         for restriction in chosen:
             moderation.lift_restriction(
-                restriction=restriction, reason="Lifted in the admin", actor=_actor(request)
+                restriction=restriction, reason="Lifted in the admin", actor=Actor.of(request.user)
             )
         text = ngettext(
             "%(count)d restriction is lifted.", "%(count)d restrictions are lifted.", len(chosen)
@@ -129,8 +114,8 @@ class RestrictionAdmin(RestrictionModelAdmin):
 
 
 @admin.register(Season)
-class SeasonAdmin(SeasonModelAdmin):
-    """Names can be changed, and a plan taken back; the rest is history."""
+class SeasonAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """A name can be changed and a planned season deleted; the rest is read-only."""
 
     list_display = ["board", "number", "title", "state", "from_day", "to_day", "players"]
     list_filter = ["state", "board"]
@@ -153,7 +138,7 @@ class SeasonAdmin(SeasonModelAdmin):
 
     @admin.display(description=_("players"), ordering="entries")
     def players(self, season: Season) -> str:
-        """Those in the final standings; a season that has none yet has no number."""
+        """The number of final standings, if the season has them."""
         return f"{season.entries}" if season.state == Season.State.CLOSED else "-"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Season]:
@@ -181,20 +166,20 @@ class SeasonAdmin(SeasonModelAdmin):
         return [str(season) for season in objs], counts, set(), []
 
     def delete_model(self, request: HttpRequest, obj: Season) -> None:
-        audit.record("season.delete", actor=_actor(request), board=obj.board, season=obj.number)
+        audit.record(
+            "season.delete", actor=Actor.of(request.user), board=obj.board, season=obj.number
+        )
         super().delete_model(request, obj)
         transaction.on_commit(partial(forget_season_list, obj.board_id))
 
 
 def _day(season: Season, at: datetime | None) -> str:
-    """The day by the board's own clock; the season's page has the time."""
-    if at is None:
-        return "-"
-    return date_format(at.astimezone(ZoneInfo(season.board.time_zone)), "SHORT_DATE_FORMAT")
+    """The day in the board's time zone."""
+    return date_format(at.astimezone(season.board.zone), "SHORT_DATE_FORMAT") if at else "-"
 
 
 @admin.register(AuditEntry)
-class AuditEntryAdmin(AuditModelAdmin):
+class AuditEntryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ["at", "actor_name", "action", "board", "player_id", "reason"]
     list_filter = ["action", "board"]
     search_fields = ["actor_name", "action", "player_id", "reason"]

@@ -1,4 +1,4 @@
-"""The standings of a board inside the admin: search, pages, and a page to moderate one player."""
+"""The standings of a board in the admin: search, pages, and a page to moderate one player."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class BoardStandings:
             "page": page,
             "size": size,
             "query": query,
-            "may_moderate": rights.is_staff_with(_user(request), "moderate_board"),
+            "may_moderate": rights.is_staff_with(request.user, "moderate_board"),
         }
         return TemplateResponse(request, "admin/leaderboard/board/standings.html", context)
 
@@ -86,7 +86,7 @@ class BoardStandings:
         )
         if request.method == "POST" and form.is_valid():
             try:
-                text = moderate(board, player_id, form.cleaned_data, Actor.of(_user(request)))
+                text = moderate(board, player_id, form.cleaned_data, Actor.of(request.user))
             except (ServiceError, LeaderboardError) as error:
                 form.add_error(None, str(error))
             else:
@@ -111,11 +111,10 @@ class BoardStandings:
 
 
 def moderate(board: Board, player_id: str, values: dict[str, Any], actor: Actor) -> str:
-    """Do what the form says; returns a sentence about it."""
+    """Carry out the action of the form. Return a sentence about it."""
     name = {"player": people.name_of(board, player_id)}
-    reason = values["reason"]
     where = None if values["everywhere"] else board
-    common = {"player_id": player_id, "reason": reason, "actor": actor}
+    common = {"player_id": player_id, "reason": values["reason"], "actor": actor}
     match values["action"]:
         case ModerationForm.SCORE:
             moderation.edit_score(board=board, score=values["score"], **common)
@@ -134,8 +133,8 @@ def moderate(board: Board, player_id: str, values: dict[str, Any], actor: Actor)
 
 
 def require(request: HttpRequest, pk: int, permission: str) -> Board:
-    """The board, for staff with the permission; 403 for the others, whatever the address."""
-    if not rights.is_staff_with(_user(request), permission):
+    """The board, for staff with the permission; 403 for others, whether the board exists or not."""
+    if not rights.is_staff_with(request.user, permission):
         raise PermissionDenied
     return get_object_or_404(Board, pk=pk)
 
@@ -148,7 +147,3 @@ def moderate_url(board: Board, player_id: str) -> str:
 def _restrictions(board: Board) -> Any:
     here = Q(board=board) | Q(board__isnull=True)
     return Restriction.objects.active().filter(here).select_related("player", "created_by")
-
-
-def _user(request: HttpRequest) -> Any:
-    return request.user
