@@ -1,4 +1,4 @@
-"""What has lately happened: on one board for its readers, on all of them for staff."""
+"""Recent activity: of one board for its readers, of all boards for staff."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from django.views.decorators.http import require_safe
 
 from leaderboard.access import rights
 from leaderboard.notices import activity
-from leaderboard.pages.board import find_board
-from ratelimit.decorators import limit
+from leaderboard.pages.parameters import find_board
 
 ON_A_BOARD = 8
 EVERYWHERE = 20
@@ -20,7 +19,7 @@ EVERYWHERE = 20
 
 @require_safe
 def board_activity(request: HttpRequest, slug: str) -> HttpResponse:
-    """A part of the board's page, which it loads by itself."""
+    """A part of the board's page, loaded separately."""
     board = find_board(request, slug)
     context = {"board": board, "activity": activity.latest(board, ON_A_BOARD)}
     return render(request, "leaderboard/board_activity.html", context)
@@ -35,10 +34,3 @@ def all_activity(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     context = {"activity": activity.latest_everywhere(EVERYWHERE), "with_board": True}
     return render(request, "ops/activity.html", context)
-
-
-@require_safe
-@limit("live_stream")
-def live_activity(request: HttpRequest) -> HttpResponse:
-    """The address of the stream, see `live_board`: what arrives here was refused before Django."""
-    raise PermissionDenied

@@ -1,4 +1,4 @@
-"""A board's page: season and windows, pages, search, the reader's own place, a wall."""
+"""A board's page: season and windows, pages, search, the reader's own place, the wall."""
 
 from __future__ import annotations
 
@@ -17,20 +17,27 @@ from django.views.decorators.http import require_safe
 from config.web.charts import Bar, bar_chart
 from config.web.paging import Pages
 from leaderboard import presentation
-from leaderboard.access import aliases, listing, people, rights
+from leaderboard.access import aliases, people, rights
 from leaderboard.boards import final, standings
 from leaderboard.boards.standings import Mine, Standings
-from leaderboard.engine.values import MOST_RANK
 from leaderboard.models import Board, Player
 from leaderboard.notices import delivery
 from leaderboard.pages.home import season_name
+from leaderboard.pages.parameters import (
+    find_board,
+    find_window,
+    page_number,
+    pages_of,
+    search_text,
+    searches,
+    whole_number,
+)
 from leaderboard.presentation import Line
 from ratelimit.decorators import limit
 from sessions_app import presence, visits
 from sessions_app.flags import flag_enabled
 
-LONGEST_SEARCH = 100
-WALL_LINES = (3, 5, 10, 15, 20, 25)  # the style sheet knows these
+WALL_LINES = (3, 5, 10, 15, 20, 25)  # as in the style sheet
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,7 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A detail by which the board is grouped, the value asked for, and values that exist."""
+    """A detail by which the board is grouped, the chosen value, and values that exist."""
 
     name: str
     label: str
@@ -61,38 +68,24 @@ class Place:
     next: str
 
 
-def find_board(request: HttpRequest, slug: str) -> Board:
-    """The board, or 404 when there is none for this reader."""
-    try:
-        return listing.get_board(slug, request.user)
-    except Board.DoesNotExist as error:
-        raise Http404(str(error)) from error
-
-
-def searches(request: HttpRequest) -> bool:
-    return bool(request.GET.get("q"))
-
-
 @require_safe
 @limit("search", when=searches)
 def board_page(request: HttpRequest, slug: str) -> HttpResponse:
     board = find_board(request, slug)
-    window = request.GET.get("window", "")
-    if window and window not in board.windows:
-        raise Http404(f"{board.name} keeps no window {window!r}.")
+    window = find_window(request, board)
     visits.record(request, board.slug)
     has_wall = flag_enabled("wall", request)
     if request.GET.get("display") == "wall":
         if not has_wall:
             raise Http404("The wall is switched off.")
         return _wall(request, board, window)
-    if "rank" in request.GET and request.GET["rank"] != "":
-        before = standings.entries_before(board, _whole(request.GET["rank"]), window=window)
+    if rank := request.GET.get("rank"):
+        before = standings.entries_before(board, whole_number(rank), window=window)
         page = before // standings.PER_PAGE + 1
         elsewhere = Pages(request, 1, 1, drop=("rank", "q", *board.groups))
         return HttpResponseRedirect(elsewhere.url(page))
-    query = request.GET.get("q", "").strip().replace("\0", "")[:LONGEST_SEARCH]
-    number = _whole(request.GET.get("page") or "1")
+    query = search_text(request)
+    number = page_number(request)
     me = people.player_id_of(request.user)
     groups = _groups(request, board, window)
     wanted = people.players_named(query) if query else None
@@ -110,17 +103,17 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
     if wanted is not None:
         shown = [entry for entry in found.page.entries if not aliases.is_alias(entry["user_id"])]
         found = replace(found, page=replace(found.page, size=len(shown), entries=shown))
-    last = 1 if query else max(1, -(-found.page.size // standings.PER_PAGE))
-    pages = Pages(request, min(number, last), last, drop=("rank",))
-    if number > last:
-        return HttpResponseRedirect(pages.url(last))
+    size = 0 if query else found.page.size  # a search has one page
+    pages = pages_of(request, number, size=size, per_page=standings.PER_PAGE, drop=("rank",))
+    if number > pages.last:
+        return HttpResponseRedirect(pages.url(pages.last))
     first_page = not query and not groups and number == 1
     unseen = _unseen(request, board, found)
     context = _context(request, board, window, found, me) | {
         "pages": pages,
         "query": query,
         "filters": _filters(board, groups, found),
-        "view": urlencode(groups),  # ranks of another view are no moves; see js/live.js
+        "view": urlencode(groups),  # js/live.js shows moves only within one view
         "filtered": bool(query or groups),
         "ranked_apart": bool(groups) and not query,
         "looked_at": presentation.number_text(standings.MOST_COMBINED) if found.page.cut else "",
@@ -135,7 +128,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _unseen(request: HttpRequest, board: Board, found: Standings) -> rights.Unseen | None:
-    """Why others do not see the reader. Who has a place on the live board is seen: nobody asks."""
+    """Why others do not see the reader. Not queried for a reader with a place on the live board."""
     player: Player | None = getattr(request.user, "player", None)
     if player is None or (found.mine is not None and not final.is_over(found)):
         return None
@@ -143,7 +136,7 @@ def _unseen(request: HttpRequest, board: Board, found: Standings) -> rights.Unse
 
 
 def _wall(request: HttpRequest, board: Board, window: str) -> HttpResponse:
-    lines = _whole(request.GET.get("top") or "10")
+    lines = whole_number(request.GET.get("top") or "10")
     if lines not in WALL_LINES:
         raise Http404(f"A wall shows one of {WALL_LINES} lines.")
     found = standings.board_page(board, window=window)
@@ -160,9 +153,8 @@ def _context(
     online = found.online
     if online is None:
         online = frozenset(presence.online_among(accounts.values()))
-    url = reverse("board", args=[board.slug])
-    live_url = reverse("live_board", args=[board.slug])
-    scores_url = reverse("board_scores", args=[board.slug])
+    url = board.get_absolute_url()
+    query = f"?window={window}" if window else ""
     return {
         "board": board,
         "window": window,
@@ -172,14 +164,14 @@ def _context(
             _line(board, entry, online=accounts.get(entry["user_id"]) in online)
             for entry in found.page.entries
         ],
-        # The id under which the page knows the reader's own row.
+        # The id of the reader's own row on this page.
         "me": found.mine.entry["user_id"] if found.mine else me or "",
         "mine": _place(board, found.mine) if found.mine else None,
         "distribution": _distribution(
             board, found.distribution, found.mine.entry["score"] if found.mine else None
         ),
-        "scores_url": f"{scores_url}?window={window}" if window else scores_url,
-        # Asked together with the rest, not by itself.
+        "scores_url": reverse("board_scores", args=[board.slug]) + query,
+        # Read together with the board, not by the context processor.
         "unread_notices": delivery.unread_seen(me, found.unread_notices) if me else 0,
         "season": found.pointer,
         "season_name": season_name(board, found.pointer),
@@ -187,8 +179,8 @@ def _context(
         "sequence": found.sequence,
         "updated_at": found.updated_at,
         "watching": presentation.number_text(found.watching),
-        "plain_url": f"{url}?window={window}" if window else url,
-        "live_url": f"{live_url}?window={window}" if window else live_url,
+        "plain_url": url + query,
+        "live_url": reverse("live_board", args=[board.slug]) + query,
     }
 
 
@@ -204,7 +196,7 @@ def _tabs(board: Board, window: str, url: str) -> list[Tab]:
 
 
 def _line(board: Board, entry: dict[str, Any], *, online: bool = False) -> Line:
-    """Final standings have lines that lead to nobody's page."""
+    """A masked line of final standings links to no player's page."""
     url = "" if entry.get("masked") else None
     return presentation.line(board, entry, online=online, url=url)
 
@@ -220,19 +212,15 @@ def _place(board: Board, mine: Mine) -> Place:
 
 
 def _groups(request: HttpRequest, board: Board, window: str) -> dict[str, str]:
-    """The country and team asked for, where the board is grouped by them, in the players' own
-    spelling. A value that nobody has stays as it is and finds nobody."""
-    asked = {
-        name: value
-        for name in board.groups
-        if (value := request.GET.get(name, "").strip().replace("\0", "")[:LONGEST_SEARCH])
-    }
-    known = standings.group_values(board, window=window) if asked else {}
-    for name, value in asked.items():
+    """The country and team in the address, if the board is grouped by them, in the players' own
+    spelling. A value that nobody has is left as it is and finds nobody."""
+    groups = {name: value for name in board.groups if (value := search_text(request, name))}
+    known = standings.group_values(board, window=window) if groups else {}
+    for name, value in groups.items():
         if value not in known[name]:
             same = (one for one in known[name] if one.casefold() == value.casefold())
-            asked[name] = next(same, value)
-    return asked
+            groups[name] = next(same, value)
+    return groups
 
 
 def _filters(board: Board, groups: Mapping[str, str], found: Standings) -> list[Filter]:
@@ -245,11 +233,9 @@ def _filters(board: Board, groups: Mapping[str, str], found: Standings) -> list[
 
 @require_safe
 def board_scores(request: HttpRequest, slug: str) -> HttpResponse:
-    """How the scores are spread now, for pages that stay open."""
+    """The distribution of the scores, which an open page loads again."""
     board = find_board(request, slug)
-    window = request.GET.get("window", "")
-    if window and window not in board.windows:
-        raise Http404(f"{board.name} keeps no window {window!r}.")
+    window = find_window(request, board)
     bins, mine = standings.spread(board, window=window, player_id=people.player_id_of(request.user))
     url = request.get_full_path()
     context = {"distribution": _distribution(board, bins, mine), "scores_url": url}
@@ -286,27 +272,11 @@ def _next_step(board: Board, mine: Mine) -> str:
         return gettext("You are in the lead.")
     ahead = mine.around[position - 1]
     gap = abs(ahead["score"] - mine.entry["score"])
-    if not gap:
-        return gettext("Level with %(name)s: any better score passes them.") % {
-            "name": presentation.line(board, ahead).name
-        }
-    return gettext("%(gap)s to reach %(name)s at rank %(rank)s.") % {
+    shown = {
         "gap": presentation.score_text(board, gap),
         "name": presentation.line(board, ahead).name,
         "rank": presentation.number_text(ahead["rank"]),
     }
-
-
-def _whole(text: str) -> int:
-    """A page or rank from an address: 404 for what can be none."""
-    if not (text.isascii() and text.isdigit() and len(text) < 16) or not 0 < int(text) < MOST_RANK:
-        raise Http404("Not a number of a page or a rank.")
-    return int(text)
-
-
-@require_safe
-@limit("live_stream")
-def live_board(request: HttpRequest, slug: str) -> HttpResponse:
-    """The address of the stream. Streams are served before Django (`leaderboard.live.lane`); what
-    arrives here was refused there."""
-    raise Http404(f"No stream for {slug!r}.")
+    if not gap:
+        return gettext("Level with %(name)s: any better score passes them.") % shown
+    return gettext("%(gap)s to reach %(name)s at rank %(rank)s.") % shown

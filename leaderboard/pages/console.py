@@ -1,4 +1,4 @@
-"""The console of a board: every operation of the engine, each answered in place."""
+"""The console of a board: forms for the operations of the engine, with their results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from leaderboard.errors import ServiceError
 from leaderboard.models import Board
 from leaderboard.models.player import ANONYMOUS
 from leaderboard.pages import forms
-from leaderboard.pages.board import find_board
+from leaderboard.pages.parameters import find_board
 from leaderboard.pages.refusals import refusal_text
 from leaderboard.presentation import Line
 from leaderboard.sample.refilling import refill
@@ -34,7 +34,7 @@ VISITOR = Actor("visitor")  # anyone, on a demo board
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an operation did: a sentence, and perhaps lines of the board."""
+    """The result of an operation: a sentence, and optionally lines of the board."""
 
     text: str
     rows: list[Line] = field(default_factory=list)
@@ -95,12 +95,11 @@ def _add_points(request: HttpRequest, board: Board, form: Any) -> Answer:
 
 
 def _scored(board: Board, result: ScoreResult) -> Answer:
-    # Of an anonymous player the place would say which alias belongs to the id.
+    # The place of an anonymous player would reveal which alias belongs to the id.
     if result.rank is None or result.score is None or _is_masked(result.player_id):
         text = gettext("The score of %(player)s was saved but is not ranked.")
-        return Answer(
-            text % {"player": _name(board, result.player_id)}, names=_names(result.trimmed)
-        )
+        shown = {"player": _name(board, result.player_id)}
+        return Answer(text % shown, names=_names(result.trimmed))
     around = board.engine(result.season).get_around_user(result.player_id, 5)
     own = [entry for entry in around if entry["user_id"] == result.player_id]
     text = gettext("%(player)s is at rank %(rank)s with %(score)s.") % {
@@ -112,13 +111,12 @@ def _scored(board: Board, result: ScoreResult) -> Answer:
 
 
 def _top(request: HttpRequest, board: Board, form: Any) -> Answer:
-    entries = board.engine().get_top(form.cleaned_data["count"])
-    return Answer(_found(entries), _lines(board, entries))
+    return _found(board, board.engine().get_top(form.cleaned_data["count"]))
 
 
 def _around(request: HttpRequest, board: Board, form: Any) -> Answer:
-    entries = board.engine().get_around_rank(form.cleaned_data["rank"], form.cleaned_data["count"])
-    return Answer(_found(entries), _lines(board, entries))
+    rank, count = form.cleaned_data["rank"], form.cleaned_data["count"]
+    return _found(board, board.engine().get_around_rank(rank, count))
 
 
 def _limit(request: HttpRequest, board: Board, form: Any) -> Answer:
@@ -141,8 +139,7 @@ def _limit(request: HttpRequest, board: Board, form: Any) -> Answer:
 def _reset(request: HttpRequest, board: Board, form: Any) -> Answer:
     count = refill(board=board, actor=_actor(request))
     text = ngettext("%(count)s sample score is in.", "%(count)s sample scores are in.", count)
-    entries = board.engine().get_top(5)
-    return Answer(text % {"count": count}, _lines(board, entries))
+    return Answer(text % {"count": count}, _lines(board, board.engine().get_top(5)))
 
 
 def _is_masked(player_id: str) -> bool:
@@ -150,7 +147,7 @@ def _is_masked(player_id: str) -> bool:
 
 
 def _name(board: Board, player_id: str) -> str:
-    """Of a player asked for by id: who is not named is called as they were asked for."""
+    """The name of a player, or the id of one who is not named on this board."""
     unnamed = rights.unnamed_on(board).filter(pk=player_id).exists()
     return player_id if unnamed else _names([player_id])[0]
 
@@ -162,9 +159,9 @@ def _names(player_ids: Sequence[str]) -> list[str]:
     ]
 
 
-def _found(entries: list[Any]) -> str:
+def _found(board: Board, entries: list[Any]) -> Answer:
     text = ngettext("%(count)s line", "%(count)s lines", len(entries))
-    return text % {"count": len(entries)}
+    return Answer(text % {"count": len(entries)}, _lines(board, entries))
 
 
 def _lines(board: Board, entries: list[Any]) -> list[Line]:
@@ -214,7 +211,7 @@ def console(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _operations(board: Board) -> list[str]:
-    """Sample data only where nothing real can be lost."""
+    """Sample data is offered only on demo boards, where nothing real can be lost."""
     demo = board.submitters == Board.Submitters.DEMO
     return [name for name in OPERATIONS if demo or name != "reset"]
 
@@ -228,7 +225,7 @@ def _form(name: str, board: Board, data: Any = None) -> django_forms.Form:
 def _answer(
     request: HttpRequest, board: Board, name: str, form: django_forms.Form
 ) -> Answer | None:
-    """Run it; what the engine or a service refuses becomes an error of the form."""
+    """Run the operation. A refusal of the engine or a service becomes an error of the form."""
     if not form.is_valid():
         return None
     try:

@@ -1,4 +1,4 @@
-"""What every page of a signed-in player shows."""
+"""Context of every page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leaderboard.notices import delivery
 
 
 def unread_notices(request: HttpRequest) -> dict[str, Any]:
-    """Counted only when a page shows it; without Redis the page stands without a number."""
+    """The number of unread notices, counted only if a page shows it. Without Redis it is 0."""
 
     def count() -> int:
         user = getattr(request, "user", None)

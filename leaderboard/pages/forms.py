@@ -1,4 +1,4 @@
-"""Forms of the boards' pages. They check what a person typed; services decide."""
+"""Forms of the boards' pages. They validate input; services decide."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ from leaderboard.models.player import validate_avatar, validate_player_id
 from leaderboard.presentation import LONGEST_DESCRIPTION, duration_text, score_text
 
 MOST_LINES = 100
-
-
 _CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d+(?:\.\d*)?)")
 
 
 class ScoreField(forms.FloatField):
     """A score as the board shows it: on a board of times 1:02.345 as well as 62.345. Digits that
-    the board does not show are refused, so that nobody's score differs from what they read."""
+    the board does not show are refused, so that every score is shown exactly."""
 
     def __init__(self, board: Board, **options: Any) -> None:
         self.is_time = board.score_format == Board.ScoreFormat.DURATION
@@ -63,7 +61,7 @@ class ScoreField(forms.FloatField):
 
 
 def _score_help(board: Board) -> Any:
-    """How to write a score here, and which ones the board accepts."""
+    """How to write a score, and which ones the board accepts."""
     parts: list[Any] = []
     is_time = board.score_format == Board.ScoreFormat.DURATION
     if is_time:
@@ -72,7 +70,7 @@ def _score_help(board: Board) -> Any:
     shown = {
         name: score_text(board, value)
         for name, value in (("low", board.lowest_score), ("high", board.highest_score))
-        # A time below zero is none, and need not be ruled out in words.
+        # On a board of times, a lowest score of 0 goes without saying.
         if value is not None and (value or not is_time)
     }
     if len(shown) == 2:
@@ -89,14 +87,14 @@ def _score_label(board: Board) -> Any:
 
 
 class CountryField(forms.CharField):
-    """Two letters, however they are typed."""
+    """Two letters, in lower or upper case."""
 
     def to_python(self, value: Any) -> str:
         return str(super().to_python(value) or "").upper()
 
 
 class DetailsForm(forms.Form):
-    """What stands beside a score; empty fields leave it as it is."""
+    """Details of a player. Empty fields change nothing."""
 
     name = forms.CharField(label=_("Name"), max_length=60, required=False)
     country = CountryField(
@@ -172,7 +170,7 @@ class ResetForm(forms.Form):
 
 
 class SubmitForm(forms.Form):
-    """A player's own score. One that is far off is asked about once: `confirmed` is the answer."""
+    """A player's own score. An unlikely one must be confirmed: `confirmed` holds that score."""
 
     confirmed = forms.CharField(required=False, widget=forms.HiddenInput)
     question = ""
@@ -186,13 +184,13 @@ class SubmitForm(forms.Form):
         return bool(self.cleaned_data["confirmed"] == repr(self.cleaned_data["score"]))
 
     def ask(self, question: str) -> None:
-        """Show the form again with a question; sending it unchanged is the yes."""
+        """Show the form again with a question. Submitting the same score confirms it."""
         self.question = question
         self.data = {**dict(self.data.items()), "confirmed": repr(self.cleaned_data["score"])}
 
 
 class TogetherForm(forms.Form):
-    """Which seasons of a board and which other boards to show as one."""
+    """Which seasons of a board and which other boards to combine."""
 
     HOW = (("sum", _("The sum of the scores")), ("best", _("The best score")))
     season = forms.MultipleChoiceField(
@@ -234,7 +232,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         return country.upper()
 
     def clean_display_name(self) -> str:
-        """Never without one, or boards would show the id; it begins as the account's."""
+        """An empty name becomes the account's, because boards would show the id."""
         account = self.instance.account
         name: str = self.cleaned_data["display_name"]
         return name or (account.get_username()[:60] if account else "")

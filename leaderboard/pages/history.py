@@ -1,4 +1,4 @@
-"""Past seasons: the list of champions, and the final standings of each. SQL only."""
+"""Past seasons: the list with podiums, and the final standings of each. SQL only."""
 
 from __future__ import annotations
 
@@ -15,13 +15,18 @@ from config.web.streams import streamed
 from leaderboard import presentation
 from leaderboard.files import standings
 from leaderboard.models import Board, Season
-from leaderboard.pages.board import find_board, searches
+from leaderboard.pages.parameters import (
+    find_board,
+    page_number,
+    pages_of,
+    search_text,
+    searches,
+)
 from leaderboard.presentation import Line
 from leaderboard.seasons import history
 from ratelimit.decorators import limit
 from sessions_app.outages import readable_without_session
 
-LONGEST_SEARCH = 100
 SEASONS_PER_PAGE = 50
 
 
@@ -30,16 +35,15 @@ SEASONS_PER_PAGE = 50
 def seasons(request: HttpRequest, slug: str) -> HttpResponse:
     board = find_board(request, slug)
     past = history.season_list(board)
-    last = max(1, -(-len(past) // SEASONS_PER_PAGE))
-    number = min(page_number(request), last)
-    shown = past[(number - 1) * SEASONS_PER_PAGE : number * SEASONS_PER_PAGE]
+    pages = pages_of(request, page_number(request), size=len(past), per_page=SEASONS_PER_PAGE)
+    shown = past[(pages.number - 1) * SEASONS_PER_PAGE : pages.number * SEASONS_PER_PAGE]
     context = {
         "board": board,
         "seasons": [
             season | {"podium": [_line(board, row) for row in season["podium"]]} for season in shown
         ],
         "running": Season.objects.filter(board=board, state=Season.State.OPEN).first(),
-        "pages": Pages(request, number, last),
+        "pages": pages,
     }
     return render(request, "leaderboard/seasons.html", context)
 
@@ -50,7 +54,7 @@ def seasons(request: HttpRequest, slug: str) -> HttpResponse:
 @limit("export", when=lambda request: request.GET.get("format") == "csv")
 def season(request: HttpRequest, slug: str, number: int) -> HttpResponseBase:
     board = find_board(request, slug)
-    query = request.GET.get("q", "").strip()[:LONGEST_SEARCH].replace("\0", "")
+    query = search_text(request)
     page = page_number(request)
     try:
         found = history.season_page(board, number, page=page, search=query)
@@ -76,7 +80,7 @@ def season(request: HttpRequest, slug: str, number: int) -> HttpResponseBase:
 
 
 def _not_archived(board: Board, number: int) -> HttpResponse:
-    """The running season is the board itself; one that is being archived will be here soon."""
+    """Redirect to the board if the season is running or being archived, otherwise 404."""
     state = Season.objects.filter(board=board, number=number).values_list("state", flat=True)
     if state and state[0] in {Season.State.OPEN, Season.State.CLOSING}:
         return HttpResponseRedirect(board.get_absolute_url())
@@ -91,10 +95,3 @@ def _line(board: Board, row: dict[str, Any]) -> Line:
         "metadata": row["details"] | {"name": row["name"]},
     }
     return presentation.line(board, entry, url="" if row["masked"] else None)
-
-
-def page_number(request: HttpRequest) -> int:
-    text = request.GET.get("page") or "1"
-    if not (text.isascii() and text.isdigit() and len(text) < 10) or int(text) < 1:
-        raise Http404("Not a number of a page.")
-    return int(text)

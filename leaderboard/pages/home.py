@@ -1,10 +1,10 @@
-"""The first page: every board that the reader may see, each with its leaders."""
+"""The home page: every board that the reader may see, each with its leaders."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
@@ -18,7 +18,6 @@ from leaderboard.models import Board
 from leaderboard.models.season import season_title
 from leaderboard.presentation import Line
 from leaderboard.seasons.pointer import Pointer
-from ratelimit.decorators import limit
 from sessions_app import visits
 
 LEADERS = 3
@@ -26,7 +25,7 @@ LEADERS = 3
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A board on the first page."""
+    """A board on the home page."""
 
     board: Board
     leaders: list[Line]
@@ -40,13 +39,11 @@ class Card:
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     listed = listed_boards(request.user, request.GET.get("page", "1"))
-    pages = Pages(request, listed.number, listed.last)
-    shown = listed.boards
     visits.record(request)
-    glances, online, visitors = standings.glances(shown, LEADERS)
+    glances, online, visitors = standings.glances(listed.boards, LEADERS)
     context = {
-        "cards": [_card(board, glances[board.slug]) for board in shown],
-        "pages": pages,
+        "cards": [_card(board, glances[board.slug]) for board in listed.boards],
+        "pages": Pages(request, listed.number, listed.last),
         "online": online,
         "visitors": visitors,
         "live_url": f"{reverse('live_home')}?page={listed.number}",
@@ -69,16 +66,9 @@ def _card(board: Board, glance: Glance) -> Card:
     )
 
 
-@require_safe
-@limit("live_stream")
-def live_home(request: HttpRequest) -> HttpResponse:
-    """The address of the stream, see `live_board`: what arrives here was refused before Django."""
-    raise Http404("No stream.")
-
-
 def season_name(board: Board, pointer: Pointer | None) -> str:
     if pointer is None:
         return ""
-    # Redis turns the season; its row in SQL follows a moment later.
+    # Redis starts a season; its row in SQL follows a moment later.
     name, period = (getattr(board, field, None) for field in ("season_name", "season_period"))
     return season_title(name or "", period or "", pointer.number)

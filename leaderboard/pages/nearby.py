@@ -1,4 +1,4 @@
-"""Players near me: a place by hand or from the browser, and sharing one's own by choice."""
+"""Players near a place, which is typed or comes from the browser, and sharing one's own place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from leaderboard.boards import nearby
 from leaderboard.boards.enrolment import ensure_player
 from leaderboard.boards.nearby import Neighbour
 from leaderboard.models import Board
-from leaderboard.pages.board import find_board
+from leaderboard.pages.parameters import find_board
 from leaderboard.presentation import Line
 from ratelimit.decorators import limit
 from sessions_app.flags import flag_required
@@ -33,7 +33,7 @@ DEFAULT_RADIUS = 50  # km
 
 
 class PlaceForm(forms.Form):
-    """A place to look around; without one the page only asks."""
+    """A place to search around."""
 
     lat = forms.FloatField(
         label=_("Latitude"),
@@ -67,42 +67,27 @@ class NearbyLine:
 @flag_required("nearby")
 @limit("search")
 def nearby_page(request: HttpRequest, slug: str) -> HttpResponse:
-    """Who plays near the place in the address; a POST shares it or takes it back."""
+    """Players near the place in the address. A POST shares the reader's place or deletes it."""
     board = find_board(request, slug)
     if request.method == "POST":
         return _share(request, board)
     me = player_id_of(request.user)
     own = nearby.place_of(board, me) if me is not None else None
-    # Who shares a place looks around it, until another is asked for.
-    asked = request.GET.dict() if "lat" in request.GET or own is None else _around(own)
+    # A shared place is the default.
+    asked = request.GET.dict()
+    if "lat" not in asked and own is not None:
+        asked = {"lat": str(own[0]), "lon": str(own[1])}
     form = PlaceForm(_with_defaults(asked) if "lat" in asked else None)
     lines: list[NearbyLine] | None = None
     if form.is_bound and form.is_valid():
         place = form.cleaned_data
-        found = nearby.find(
-            board,
-            place["lat"],
-            place["lon"],
-            radius=place["radius"],
-            by=place["by"],
-            limit=LIMIT,
-        )
-        lines = [_line(board, one) for one in found]
-    context = {
-        "board": board,
-        "form": form,
-        "lines": lines,
-        "sharing": own is not None,
-    }
+        lines = [_line(board, one) for one in nearby.find(board, **place, limit=LIMIT)]
+    context = {"board": board, "form": form, "lines": lines, "sharing": own is not None}
     return render(request, "leaderboard/nearby.html", context)
 
 
-def _around(place: tuple[float, float]) -> dict[str, str]:
-    return {"lat": str(place[0]), "lon": str(place[1])}
-
-
 def _with_defaults(asked: Mapping[str, str]) -> dict[str, str]:
-    """An address needs only the place: `radius` and `by` may be missing or empty."""
+    """In an address, `radius` and `by` may be missing or empty."""
     defaults = {"radius": str(DEFAULT_RADIUS), "by": "distance"}
     return defaults | {name: value for name, value in asked.items() if value}
 
@@ -121,10 +106,8 @@ def _share(request: HttpRequest, board: Board) -> HttpResponse:
         messages.error(request, gettext("That is not a place on the map."))
         return redirect(address)
     place = nearby.share(board, player.pk, form.cleaned_data["lat"], form.cleaned_data["lon"])
-    messages.success(
-        request,
-        gettext("Your place is shared, rounded to about a kilometre, for 30 days."),
-    )
+    text = gettext("Your place is shared, rounded to about a kilometre, for 30 days.")
+    messages.success(request, text)
     return redirect(f"{address}?{urlencode({'lat': place.lat, 'lon': place.lon})}")
 
 

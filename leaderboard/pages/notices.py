@@ -1,9 +1,8 @@
-"""A player's notices: looked at, they are read."""
+"""A player's notices. Opening the page marks them as read."""
 
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -11,14 +10,6 @@ from django.views.decorators.http import require_safe
 
 from leaderboard.access import people
 from leaderboard.notices import delivery
-from ratelimit.decorators import limit
-
-
-@require_safe
-@limit("live_stream")
-def live_notices(request: HttpRequest) -> HttpResponse:
-    """The address of the stream, see `live_board`: what arrives here was refused before Django."""
-    raise PermissionDenied
 
 
 @never_cache
@@ -27,7 +18,7 @@ def live_notices(request: HttpRequest) -> HttpResponse:
 def notice_list(request: HttpRequest) -> HttpResponse:
     player_id = people.player_id_of(request.user)
     found = delivery.latest(player_id) if player_id else []
-    # Shown once as unread; a page that is only fetched ahead marks nothing.
+    # Notices are shown once as unread. A HEAD request marks nothing.
     if found and player_id and request.method == "GET":
         delivery.mark_read(player_id, found[0].id)
     return render(request, "leaderboard/notices.html", {"notices": found, "player_id": player_id})

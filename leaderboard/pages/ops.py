@@ -1,4 +1,4 @@
-"""The boards' part of the operations page: how large they are, and whether the log keeps up."""
+"""The boards' part of the operations page: their size, and whether the score log keeps up."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext as _
 
-from config.redis.calls import Batch, Command, Steps, perform
+from config.redis.connections import get_redis
 from leaderboard import keys
+from leaderboard.boards.facts import board_facts
 from leaderboard.log import troubles
-from leaderboard.log.consumer import STREAM_BOUND, lags
+from leaderboard.log.consumer import lags
 from leaderboard.models import Board
 from sessions_app import presence
 from sessions_app.ops import BOARDS, Fact, Section, Table
@@ -20,27 +21,25 @@ from sessions_app.ops import BOARDS, Fact, Section, Table
 # Bounds on what one look may ask of Redis.
 MOST_BOARDS = 200
 BIGGEST = 10
-SAMPLES = 5  # members that MEMORY USAGE looks at; the rest is extrapolated
 LATE = 1000  # events; a healthy worker is never a thousand behind for long
 
 
 def boards() -> Section:
     chosen = list(Board.objects.order_by("-pk")[:MOST_BOARDS])
-    sizes = perform(_sizes(chosen))
-    biggest = sorted(chosen, key=lambda board: sizes[board][1], reverse=True)[:BIGGEST]
-    memory = perform(_memory([sizes[board][0] for board in biggest]))
-    waiting, dead = lags(chosen), perform(_dead_letters(chosen))
+    facts = board_facts(chosen)
+    waiting, dead = lags(chosen), _dead_letters(chosen)
+    biggest = sorted(chosen, key=lambda board: facts[board.pk].size, reverse=True)[:BIGGEST]
     watching = presence.counts([board.slug for board in biggest])
     rows = [
         (
             board.name,
-            number_format(sizes[board][1]),
-            filesizeformat(used),
+            number_format(facts[board.pk].size),
+            filesizeformat(facts[board.pk].memory),
             number_format(watching[board.slug]),
             number_format(waiting[board.slug]),
-            number_format(dead[board]),
+            number_format(dead[board.slug]),
         )
-        for board, used in zip(biggest, memory, strict=True)
+        for board in biggest
     ]
     table = Table(
         _("Biggest boards"),
@@ -65,7 +64,7 @@ def boards() -> Section:
 
 
 def _troubles() -> Table:
-    """Of every board, not only of the newest."""
+    """The failures of all boards, not only of the newest."""
     duties = {
         "clock": _("Season clock"),
         "rebuild": _("Rebuild"),
@@ -101,7 +100,7 @@ def _moment(value: datetime) -> str:
     return date_format(timezone.localtime(value), "DATETIME_FORMAT")
 
 
-def _facts(waiting: dict[str, int], dead: dict[Board, int], failing: Table) -> list[Fact]:
+def _facts(waiting: dict[str, int], dead: dict[str, int], failing: Table) -> list[Fact]:
     late, buried = sum(waiting.values()), sum(dead.values())
     return [
         Fact(
@@ -111,7 +110,7 @@ def _facts(waiting: dict[str, int], dead: dict[Board, int], failing: Table) -> l
                 "Events that are in Redis and not yet in SQL. It should come back to zero within "
                 "seconds; when it only grows, no worker runs (manage.py worker) or SQL is slow."
             ),
-            warning=late > LATE or any(count > STREAM_BOUND for count in waiting.values()),
+            warning=late > LATE,
         ),
         Fact(
             _("Dead letters"),
@@ -131,27 +130,8 @@ def _facts(waiting: dict[str, int], dead: dict[Board, int], failing: Table) -> l
     ]
 
 
-def _sizes(chosen: list[Board]) -> Steps[dict[Board, tuple[str, int]]]:
-    """The running ranking of each board: its key and how many stand in it."""
-    numbers = yield Batch(
-        [Command("HGET", keys.season_pointer(board.key), "number") for board in chosen]
-    )
-    entries = {
-        board: keys.season_entries(board.key, int(number)) if number else board.key
-        for board, number in zip(chosen, numbers, strict=True)
-    }
-    counts = yield Batch([Command("ZCARD", key) for key in entries.values()])
-    return {
-        board: (key, count) for (board, key), count in zip(entries.items(), counts, strict=True)
-    }
-
-
-def _memory(entries: list[str]) -> Steps[list[int]]:
-    commands = [Command("MEMORY", "USAGE", key, "SAMPLES", SAMPLES) for key in entries]
-    replies = yield Batch(commands)
-    return [reply or 0 for reply in replies]
-
-
-def _dead_letters(chosen: list[Board]) -> Steps[dict[Board, int]]:
-    replies = yield Batch([Command("XLEN", keys.dead_letters(board.key)) for board in chosen])
-    return dict(zip(chosen, replies, strict=True))
+def _dead_letters(chosen: list[Board]) -> dict[str, int]:
+    pipe = get_redis().pipeline(transaction=False)
+    for board in chosen:
+        pipe.xlen(keys.dead_letters(board.key))
+    return dict(zip((board.slug for board in chosen), pipe.execute(), strict=True))

@@ -1,4 +1,4 @@
-"""What players do for themselves: submit a score, edit the profile."""
+"""Players' own pages: submit a score, edit the profile."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from leaderboard.boards.scores import ScoreResult, submit_score
 from leaderboard.engine import LeaderboardError
 from leaderboard.errors import ServiceError
 from leaderboard.models import Board, Player
-from leaderboard.pages.board import find_board
 from leaderboard.pages.forms import ProfileForm, SubmitForm
+from leaderboard.pages.parameters import find_board
 from leaderboard.pages.refusals import refusal_text
 from ratelimit.decorators import limit
 
@@ -30,7 +30,7 @@ FAR_OFF = 10  # times the best score of the board
 
 
 class AuthenticatedHttpRequest(HttpRequest):
-    """What `login_required` lets through."""
+    """A request after `login_required`."""
 
     user: User
 
@@ -67,13 +67,13 @@ def submit(request: AuthenticatedHttpRequest, slug: str) -> HttpResponse:
         except (LeaderboardError, ServiceError) as error:
             form.add_error("score", refusal_text(error))
         else:
-            messages.success(request, _told(board, result, score))
+            messages.success(request, _success_text(board, result, score))
             return redirect("board", slug=board.slug)
     return render(request, "leaderboard/submit.html", {"board": board, "form": form})
 
 
 def _question(board: Board, score: float) -> str:
-    """What to ask about a score that is far off, probably mistyped; "" for any other."""
+    """A question about a score that is probably mistyped; "" for any other."""
     leaders = board.engine().get_top(1)
     best = leaders[0]["score"] if leaders else 0.0
     if best <= 0:
@@ -87,7 +87,7 @@ def _question(board: Board, score: float) -> str:
     return ""
 
 
-def _told(board: Board, result: ScoreResult, submitted: float) -> str:
+def _success_text(board: Board, result: ScoreResult, submitted: float) -> str:
     if result.rank is None or result.score is None:
         return gettext("Your score is in.")
     if result.changed:
@@ -106,9 +106,9 @@ def _told(board: Board, result: ScoreResult, submitted: float) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def profile(request: AuthenticatedHttpRequest) -> HttpResponse:
-    """How the reader appears on every board; what changes here shows everywhere at once."""
+    """How the reader appears on every board. A change is shown everywhere at once."""
     player = ensure_player(user=request.user)
-    # The form writes what it checks into its instance; the service gets a clean one.
+    # A form writes to its instance, and the service needs an unchanged one.
     form = ProfileForm(request.POST or None, instance=Player.objects.get(pk=player.pk))
     if request.method == "POST" and form.is_valid():
         update_profile(player=player, **form.changes())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -18,8 +17,9 @@ from config.web.charts import Point, line_chart
 from leaderboard import presentation
 from leaderboard.access import aliases, listing, people, rights
 from leaderboard.boards import standings
+from leaderboard.boards.standings import Mine
 from leaderboard.models import Board, FinalStanding, Player, ScoreEvent
-from leaderboard.pages.board import find_board
+from leaderboard.pages.parameters import find_board
 from leaderboard.seasons import history
 from leaderboard.seasons.pointer import moment
 from sessions_app import presence, visits
@@ -40,7 +40,7 @@ def player_page(request: HttpRequest, slug: str, player_id: str) -> HttpResponse
     player = Player.objects.filter(pk=found).first()
     unseen = rights.why_unseen(board, player) if is_me and player else None
     shown = player if player is None or player.privacy == Player.Privacy.SHOWN else None
-    # Of an anonymous player, other boards and past seasons would say who it is.
+    # Other boards and past seasons would reveal who an anonymous player is.
     is_known = is_me or player is None or shown is not None
     listed = listing.visible_boards(request.user)[:OTHER_BOARDS] if is_known else []
     others = [one for one in listed if one != board]
@@ -64,7 +64,7 @@ def player_page(request: HttpRequest, slug: str, player_id: str) -> HttpResponse
         "description": presentation.description(entry),
         "mine": mine,
         "unseen": unseen,
-        "percentile": presentation.top_text(mine.top_share, mine.size) if mine else "",
+        "percentile": _percentile(mine) if mine else "",
         "rivals": [presentation.line(board, entry) for entry in mine.around] if mine else [],
         "profile": shown,
         "is_me": is_me,
@@ -72,9 +72,7 @@ def player_page(request: HttpRequest, slug: str, player_id: str) -> HttpResponse
             {
                 "board": one,
                 "line": presentation.line(one, places[one.slug].entry),
-                "percentile": presentation.top_text(
-                    places[one.slug].top_share, places[one.slug].size
-                ),
+                "percentile": _percentile(places[one.slug]),
             }
             for one in others
             if one.slug in places
@@ -86,21 +84,23 @@ def player_page(request: HttpRequest, slug: str, player_id: str) -> HttpResponse
     return render(request, "leaderboard/player.html", context | _presence(shown))
 
 
+def _percentile(mine: Mine) -> str:
+    return presentation.top_text(mine.top_share, mine.size)
+
+
 def _seasons(board: Board, standings: Sequence[FinalStanding]) -> list[dict[str, Any]]:
-    """Past seasons, the best of several marked; of equal ranks the newest."""
+    """Past seasons. Of several the best is marked, of equal ranks the newest."""
     best = min(standings, key=lambda one: one.rank) if len(standings) > 1 else None
     return [
-        {
-            "standing": one,
-            "score": presentation.score_text(board, one.score),
-            "best": one is best,
-        }
+        {"standing": one, "score": presentation.score_text(board, one.score), "best": one is best}
         for one in standings
     ]
 
 
-def _past_entry(standing: Any, player: Player | None, shown: Player | None) -> dict[str, Any]:
-    """As in the last season that the player took part in; nameless for who wants to be."""
+def _past_entry(
+    standing: FinalStanding, player: Player | None, shown: Player | None
+) -> dict[str, Any]:
+    """The entry of the player's last season, without the name if the player is anonymous."""
     masked = player is not None and shown is None
     return {
         "rank": standing.rank,
@@ -111,13 +111,13 @@ def _past_entry(standing: Any, player: Player | None, shown: Player | None) -> d
 
 
 def _own_details(player: Player) -> dict[str, str]:
-    """How players see themselves where nobody else does."""
+    """How players see themselves where nobody else sees them."""
     names = ("country", "team", "avatar")
     return {name: getattr(player, name) for name in names} | {"name": player.display_name}
 
 
 def _presence(player: Player | None) -> dict[str, Any]:
-    """Online or last seen, unless they opted out of being named."""
+    """Online or last seen, of a player who is shown by name."""
     if player is None or player.account_id is None:
         return {}
     return {
@@ -134,15 +134,15 @@ def _score_chart(board: Board, events: Sequence[ScoreEvent]) -> SafeString | str
     ]
     if len(points) < 2:
         return ""
+    ends = {
+        "first": presentation.score_text(board, points[0].y),
+        "last": presentation.score_text(board, points[-1].y),
+        "count": len(points),
+    }
     return line_chart(
         points,
         title=gettext("Score over the season"),
-        description=gettext("From %(first)s to %(last)s in %(count)s steps")
-        % {
-            "first": presentation.score_text(board, points[0].y),
-            "last": presentation.score_text(board, points[-1].y),
-            "count": len(points),
-        },
+        description=gettext("From %(first)s to %(last)s in %(count)s steps") % ends,
         x_ticks=_ends(events),
         from_zero=False,
         steps=True,
@@ -158,14 +158,14 @@ def _rank_chart(events: Sequence[ScoreEvent]) -> SafeString | str:
     ]
     if len(points) < 2:
         return ""
+    ends = {
+        "first": presentation.number_text(int(points[0].y)),
+        "last": presentation.number_text(int(points[-1].y)),
+    }
     return line_chart(
         points,
         title=gettext("Rank over the season"),
-        description=gettext("From %(first)s to %(last)s")
-        % {
-            end: presentation.number_text(int(points[at].y))
-            for end, at in (("first", 0), ("last", -1))
-        },
+        description=gettext("From %(first)s to %(last)s") % ends,
         x_ticks=_ends(events),
         best_on_top=True,
         steps=True,
@@ -180,5 +180,4 @@ def _ends(events: Sequence[ScoreEvent]) -> list[tuple[float, str]]:
 
 
 def _day(event: ScoreEvent) -> str:
-    at: datetime = moment(event.at)
-    return date_format(at.astimezone(UTC), "SHORT_DATETIME_FORMAT")
+    return date_format(moment(event.at), "SHORT_DATETIME_FORMAT")

@@ -1,6 +1,6 @@
-"""What the engine and the services refuse, in the reader's language.
+"""Errors of the engine and the services in the reader's language, found by their code.
 
-Their own sentences are for programs too, and stay as they are: pages find the words by the code.
+Their own messages are for programs too, and are not translated.
 """
 
 from __future__ import annotations
@@ -27,6 +27,4 @@ _TEXTS = {
 
 
 def refusal_text(error: LeaderboardError | ServiceError) -> str:
-    """The sentence for a page."""
-    text = _TEXTS.get(error.code)
-    return str(error) if text is None else str(text)
+    return str(_TEXTS.get(error.code, error))

@@ -8,15 +8,13 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDi
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from config.web.paging import Pages
 from leaderboard import presentation
 from leaderboard.access import listing, people
 from leaderboard.boards import together
 from leaderboard.boards.standings import PER_PAGE, Entry
 from leaderboard.models import Board, Season
-from leaderboard.pages.board import find_board
 from leaderboard.pages.forms import TogetherForm
-from leaderboard.pages.history import page_number
+from leaderboard.pages.parameters import find_board, page_number, pages_of
 from leaderboard.presentation import Line
 from ratelimit.decorators import limit
 
@@ -45,10 +43,9 @@ def together_page(request: HttpRequest, slug: str) -> HttpResponse:
         except together.TooLargeError:
             form.refuse_size()
             return render(request, "leaderboard/together.html", context)
-        last = max(1, -(-found.size // PER_PAGE))
-        pages = Pages(request, min(number, last), last)
-        if number > last:
-            return HttpResponseRedirect(pages.url(last))
+        pages = pages_of(request, number, size=found.size, per_page=PER_PAGE)
+        if number > pages.last:
+            return HttpResponseRedirect(pages.url(pages.last))
         names = [one.title for one in choice.seasons]
         context |= {
             "rows": [_line(board, entry) for entry in found.entries],
@@ -63,7 +60,7 @@ def together_page(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _asked(request: HttpRequest, board: Board, seasons: list[Season]) -> QueryDict:
-    """What the address says; without a choice, the newest seasons."""
+    """The choice in the address; by default the newest seasons."""
     asked = request.GET.copy()
     if "season" not in asked and "board" not in asked:
         newest = seasons[: together.MOST_SOURCES]
@@ -74,7 +71,7 @@ def _asked(request: HttpRequest, board: Board, seasons: list[Season]) -> QueryDi
 
 
 def _seasons(board: Board) -> list[Season]:
-    """Those that have begun, newest first."""
+    """The seasons that have begun, newest first."""
     begun = Season.objects.filter(board=board).exclude(state=Season.State.PLANNED)
     return list(begun.select_related("board").order_by("-number")[:MOST_OFFERED])
 
@@ -91,7 +88,6 @@ def _others(request: HttpRequest, board: Board) -> list[Board]:
 
 
 def _line(board: Board, entry: Entry) -> Line:
-    """Who is on another board only has a page there."""
+    """A player who is only on another board has a page there."""
     page = presentation.player_url(entry.get("home", board), entry["user_id"])
-    url = "" if entry.get("masked") else page
-    return presentation.line(board, entry, url=url)
+    return presentation.line(board, entry, url="" if entry.get("masked") else page)

@@ -12,6 +12,7 @@ from leaderboard.pages import (
     notices,
     own,
     player,
+    streams,
     together,
 )
 
@@ -30,8 +31,8 @@ urlpatterns = [
     path("accounts/profile/", own.profile, name="profile"),
     path("accounts/notices/", notices.notice_list, name="notices"),
     path("ops/activity/", activity.all_activity, name="all_activity"),
-    path("live/activity/", activity.live_activity, name="live_activity"),
-    path("live/home/", home.live_home, name="live_home"),
-    path("live/notices/", notices.live_notices, name="live_notices"),
-    path("live/boards/<slug:slug>/", board.live_board, name="live_board"),
+    path("live/activity/", streams.forbidden, name="live_activity"),
+    path("live/home/", streams.not_found, name="live_home"),
+    path("live/notices/", streams.forbidden, name="live_notices"),
+    path("live/boards/<slug:slug>/", streams.not_found, name="live_board"),
 ]
