@@ -1,4 +1,4 @@
-"""What the commands share: examples in --help, boards by slug, one clear line for an error."""
+"""Shared by all commands: examples in --help, boards by slug, one clear line for an error."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class LeaderboardCommand(BaseCommand):
                 check_tables()
                 return super().execute(*args, **options)
         except BrokenPipeError:
-            # Whoever read on has seen enough, as in `export … | head`. What is still in the buffer
-            # would be told again when Python ends.
+            # The reader has closed the pipe, as in `export … | head`. Python would report the rest
+            # of the buffer as another error at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
 
     def confirm(self, question: str, *, yes: bool) -> None:
-        """Ask before something is lost. On a pipe nobody can answer, so `--yes` is needed."""
+        """Ask before something is deleted. Without a terminal, `--yes` is required."""
         if yes:
             return
         if not sys.stdin.isatty():
@@ -58,8 +58,8 @@ class LeaderboardCommand(BaseCommand):
 
 
 def check_tables() -> None:
-    """Before the first start the database is empty. One that is away is the command's to meet: a
-    worker waits for it."""
+    """Explain how to create the tables if there are none. If the database is down, leave that to
+    the command: a worker waits for it."""
     try:
         tables = connection.introspection.table_names()
     except SQL_ERRORS:
@@ -73,7 +73,7 @@ def check_tables() -> None:
 
 @contextmanager
 def one_clear_line() -> Iterator[None]:
-    """What a person can mend is told in a line; a bug keeps its traceback."""
+    """Turn errors that a person can fix into one line; a bug keeps its traceback."""
     try:
         yield
     except (ServiceError, LeaderboardError, LockTakenError) as error:

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, plain lines elsewhere."""
+"""The progress of a long command: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-# Done so far, and in all; None when that is unknown.
+# Takes how much is done, and the total or None.
 Report = Callable[[int, int | None], None]
 
 
@@ -24,16 +24,26 @@ def progress(title: str, *, stream: TextIO | None = None, quiet: bool = False) -
     elif stream.isatty():
         columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         bar = Progress(*columns, console=Console(file=stream), transient=True)
-        with _without_news(), bar:
+        with _only_warnings(), bar:
             task = bar.add_task(title, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
     else:
-        yield _Lines(title, stream).report
+        tenth = 0
+
+        def report(done: int, total: int | None) -> None:
+            """Write a line at every further tenth."""
+            nonlocal tenth
+            if total and done * 10 // total > tenth:
+                tenth = done * 10 // total
+                stream.write(f"{title}: {done:,} of {total:,}\n")
+                stream.flush()
+
+        yield report
 
 
 @contextmanager
-def _without_news() -> Iterator[None]:
-    """The command says itself what was done; a line of the log would tear the bar."""
+def _only_warnings() -> Iterator[None]:
+    """A line of the log would break the bar, and the command reports its result itself."""
     logger = logging.getLogger("rostrum")
     before = logger.level
     logger.setLevel(logging.WARNING)
@@ -41,16 +51,3 @@ def _without_news() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
-
-
-class _Lines:
-    """A line at the start and at every further tenth."""
-
-    def __init__(self, title: str, stream: TextIO) -> None:
-        self.title, self.stream, self.tenth = title, stream, 0
-
-    def report(self, done: int, total: int | None) -> None:
-        if total and (tenth := done * 10 // total) > self.tenth:
-            self.tenth = tenth
-            self.stream.write(f"{self.title}: {done:,} of {total:,}\n")
-            self.stream.flush()

@@ -64,7 +64,7 @@ def test_boards_that_exist_are_left_alone(capsys):
     board = Board.objects.get()
     submit(board, "newcomer", 1)
     seed(boards=1, verbosity=1)
-    assert "stays as it is" in capsys.readouterr().out
+    assert "is left as it is" in capsys.readouterr().out
     assert board.engine().get_rank("newcomer")
 
 
@@ -184,7 +184,7 @@ def test_a_board_of_ones_own_with_a_sample_name_is_left_alone():
     own = open_board("neon-drift")
     submit(own, "ada", 5)
     said = run("seed", "--fresh", "--boards", "1", "--players", "5", "--yes")
-    assert "neon-drift is there already and stays as it is (it is not a sample board)" in said
+    assert "neon-drift exists and is left as it is (it is not a sample board)" in said
     assert own.engine().get_size() == 1
 
 

@@ -1,4 +1,4 @@
-"""Standings as a file."""
+"""`manage.py export`: write standings to a file."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Command(LeaderboardCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         board = board_named(options["board"])
-        at = pointer.current(board)
-        number = options["season"] or (at.number if at else 0)
-        if at is not None and at.is_open and number == at.number:
+        current = pointer.current(board)
+        number = options["season"] or (current.number if current else 0)
+        if current is not None and current.is_open and number == current.number:
             rows = standings.live_rows(board, number)
         else:
             season = Season.objects.filter(board=board, number=number, state="closed").first()
@@ -42,7 +42,7 @@ class Command(LeaderboardCommand):
             rows = standings.archived_rows(season)
         pieces = standings.written(rows, options["format"])
         if not options["output"]:
-            # A reader who leaves half way leaves no cursor open.
+            # Close the cursor if the reader closes the pipe.
             with closing(rows), closing(pieces):
                 for piece in pieces:
                     self.stdout.write(piece, ending="")
@@ -52,6 +52,6 @@ class Command(LeaderboardCommand):
         try:
             with partial.open("w", encoding="utf-8", newline="") as file:
                 file.writelines(pieces)
-            partial.replace(path)  # a file with that name is whole, or the old one
+            partial.replace(path)  # a file of this name is always complete
         except OSError as error:
             raise CommandError(f"Cannot write {path}: {error.strerror}.") from error

@@ -1,4 +1,4 @@
-"""Scores from a file."""
+"""`manage.py import_scores`: submit scores from a file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from leaderboard.seasons import pointer
 
 BATCH = 1000
 SHOWN = 20
-LOOKED_UP = 200  # lines at once in the log
+LOOKED_UP = 200  # lines per query of the log
 RESUME_WITHIN = 7 * 24 * 3600
 
 
@@ -92,10 +92,10 @@ class Command(LeaderboardCommand):
             self.stdout.write(f"{path.name} is already on {board.slug}; nothing to do.")
             return
         if mark.done >= total:
-            mark = Mark()  # on the board of another season
+            mark = Mark()  # it was imported into another season
         if mark.done:
             self.stdout.write(f"Resuming after {mark.done:,} of {total:,} lines.")
-        # Before the first score, so that a batch is known by its name, whatever happens to us.
+        # Before the first score, so that the keys of a batch are known if this process dies.
         client.set(key, str(mark), ex=RESUME_WITHIN)
         lines = islice(score_files.read_file(path, form, board), mark.done, None)
         refused: list[str] = []
@@ -118,7 +118,7 @@ class Command(LeaderboardCommand):
                     known = already_logged(board, rows)
                     left = [(line, row) for line, row in left if row.idempotency_key not in known]
                     looked = True
-                # A list of people needs no running season.
+                # Lines without scores need no running season.
                 results = submit_scores(board=board, rows=[row for _, row in left]) if left else []
                 refused += [
                     f"line {line.number}: {result}"
@@ -140,7 +140,7 @@ class Command(LeaderboardCommand):
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """What a file holds."""
+    """The lines of a file."""
 
     scores: int
     people: int
@@ -150,8 +150,8 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """How far a file is submitted. The run is part of each line's key: after a reset, or in another
-    season, the same file is another run and counts again."""
+    """How many lines of a file are submitted. The run is part of each line's idempotency key: after
+    a reset, or in another season, the same file is another run and counts again."""
 
     done: int = 0
     season: int = 0
@@ -169,13 +169,13 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 def running(board: Board) -> int:
-    at = pointer.current(board)
-    return at.number if at else 0
+    current = pointer.current(board)
+    return current.number if current else 0
 
 
 def already_logged(board: Board, rows: list[Submission]) -> set[str | None]:
-    """Which of these the score log has. Redis remembers a key for a day; an import may go on after
-    a week."""
+    """The idempotency keys of these rows that the score log has. Redis keeps a key for a day, but
+    an import can be resumed for a week."""
     logged: set[str | None] = set()
     for start in range(0, len(rows), LOOKED_UP):
         portion = rows[start : start + LOOKED_UP]

@@ -1,4 +1,4 @@
-"""Make a live board again from the score log."""
+"""`manage.py rebuild`: rebuild a live board from the score log."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from leaderboard.management.progress import progress
 
 class Command(LeaderboardCommand):
     help = (
-        "Make a live board again from the score log in SQL: after Redis lost its data, or when a "
-        "board looks wrong. Scores go on meanwhile. Or archive a past season again from the log."
+        "Rebuild a live board from the score log in SQL, after Redis lost its data or when a board "
+        "looks wrong. Scores continue meanwhile. Or archive a past season again from the log."
     )
     examples = (
         "  manage.py rebuild summer-cup\n"
         "  manage.py rebuild summer-cup --check       only list differences; exit code 1 if any\n"
         "  manage.py rebuild summer-cup --season 3    archive a closed season again\n"
-        "  manage.py rebuild summer-cup --allow-loss  although the log lacks entries of the board\n"
+        "  manage.py rebuild summer-cup --allow-loss  even if the log lacks entries of the board\n"
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -42,21 +42,20 @@ class Command(LeaderboardCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         board = board_named(options["board"])
-        what = {
+        name, number = board.slug, options["season"]
+        arguments = {
             "board": board,
             "actor": audit.COMMAND,
             "check": options["check"],
             "allow_loss": options["allow_loss"],
         }
-        number = options["season"]
         try:
             if number is not None:
                 name = f"{board.slug}, season {number},"
-                result = rebuild_season(number=number, **what)
+                result = rebuild_season(number=number, **arguments)
             else:
-                name = board.slug
                 with progress(f"Reading the log of {board.slug}") as report:
-                    result = rebuild_board(progress=report, **what)
+                    result = rebuild_board(progress=report, **arguments)
         except WouldLoseError as error:
             raise CommandError(f"{error} Add --allow-loss to rebuild without them.") from error
         self.show(name, result, checked=options["check"])

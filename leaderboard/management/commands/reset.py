@@ -1,4 +1,4 @@
-"""Empty boards."""
+"""`manage.py reset`: empty boards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seasons by hand: list, open, close."""
+"""`manage.py season`: list, open and close seasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sample data: boards that look like real ones."""
+"""`manage.py seed`: create or remove sample data."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Command(LeaderboardCommand):
     )
     examples = (
         "  manage.py seed                            five boards, 200 players\n"
-        "  manage.py seed --fresh --seed 7           the sample boards anew, other data\n"
+        "  manage.py seed --fresh --seed 7           create the sample boards again, other data\n"
         "  manage.py seed --boards 1 --players 1000000\n"
-        "  manage.py seed --remove                   the sample boards and players go\n"
+        "  manage.py seed --remove                   delete the sample boards and players\n"
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -42,68 +42,62 @@ class Command(LeaderboardCommand):
             "--boards", type=positive, default=len(CATALOGUE), help="how many (default 5)"
         )
         parser.add_argument(
-            "--players",
-            type=positive,
-            default=PLAYERS,
-            help=f"how many in all (default {PLAYERS})",
+            "--players", type=positive, default=PLAYERS, help="how many in all (default 200)"
         )
         parser.add_argument(
-            "--seed",
-            type=int,
-            default=SEED,
-            help=f"the same number gives the same data (default {SEED})",
+            "--seed", type=int, default=SEED, help="the same number gives the same data (default 1)"
         )
-        going = parser.add_mutually_exclusive_group()
-        going.add_argument(
+        removal = parser.add_mutually_exclusive_group()
+        removal.add_argument(
             "--fresh",
             action="store_true",
             help="delete all sample boards first, with their history and their players",
         )
-        going.add_argument(
+        removal.add_argument(
             "--remove",
             action="store_true",
-            help="delete all sample boards and players, and make none",
+            help="delete all sample boards and players, and create none",
         )
         parser.add_argument("--yes", action="store_true", help="do not ask before deleting")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        quiet = options["verbosity"] == 0
+        self.quiet = options["verbosity"] == 0
         samples = sample_boards(options["boards"])
         if options["fresh"] or options["remove"]:
-            self.remove(quiet, yes=options["yes"])
+            self.remove(yes=options["yes"])
         if options["remove"]:
             return
         known = set(Board.objects.values_list("slug", flat=True))
         ours = {board.slug for board in sample_boards_here()}
         for slug in sorted(known & {sample.slug for sample in samples}):
-            hint = "--fresh makes it anew" if slug in ours else "it is not a sample board"
-            self.tell(quiet, f"{slug} is there already and stays as it is ({hint}).")
+            hint = "--fresh creates it again" if slug in ours else "it is not a sample board"
+            self.report(f"{slug} exists and is left as it is ({hint}).")
         samples = [sample for sample in samples if sample.slug not in known]
-        # Millions of small things are made and kept; looking for garbage among them again and again
-        # takes a sixth of the time and finds none.
+        # Millions of small objects are created and kept. Looking for garbage among them takes a
+        # sixth of the time and finds none.
         gc.disable()
         try:
-            self.seed(samples, options["players"], options["seed"], quiet)
+            self.seed(samples, options["players"], options["seed"])
         finally:
             gc.enable()
-        self.make_admin(quiet)
+        self.make_admin()
 
-    def remove(self, quiet: bool, *, yes: bool) -> None:
+    def remove(self, *, yes: bool) -> None:
         if boards := sample_boards_here():
             names = ", ".join(board.slug for board in boards)
             self.confirm(f"Delete {names} with all scores, history and sample players?", yes=yes)
         removed = remove_samples(actor=audit.COMMAND)
         boards_gone = ", ".join(removed.boards) or "no board"
-        self.tell(quiet, f"Removed: {boards_gone}; {removed.players:,} players.")
+        self.report(f"Removed: {boards_gone}; {removed.players:,} players.")
         if removed.admin:
-            self.tell(quiet, f"The account {trial.ADMIN} is gone; it had its first password.")
+            self.report(f"The account {trial.ADMIN} is gone; it had its first password.")
 
-    def seed(self, samples: list[SampleBoard], players: int, seed: int, quiet: bool) -> None:
+    def seed(self, samples: list[SampleBoard], players: int, seed: int) -> None:
         everyone = list(chain([ADMIN], people(players, seed)))
         for number, sample in enumerate(samples):
-            forget_keys(f"leaderboard:{{{sample.slug}}}")  # what a broken seeding may have left
+            forget_keys(f"leaderboard:{{{sample.slug}}}")  # in case an earlier seeding failed
             who = everyone if number == 0 else everyone[: MOST_OTHERS + 1]
-            with progress(f"Seeding {sample.slug}", quiet=quiet) as report:
+            with progress(f"Seeding {sample.slug}", quiet=self.quiet) as report:
                 done, total = 0, 2 * len(who)
 
                 def step(count: int, report: Any = report, total: int = total) -> None:
@@ -112,10 +106,10 @@ class Command(LeaderboardCommand):
                     report(done, total)
 
                 seed_board(sample, who, seed, step)
-            self.tell(quiet, f"{sample.slug}: {len(who):,} players")
+            self.report(f"{sample.slug}: {len(who):,} players")
 
-    def make_admin(self, quiet: bool) -> None:
-        """An administrator for a local trial; production makes its own with createsuperuser."""
+    def make_admin(self) -> None:
+        """Create an administrator for a local trial. Production uses createsuperuser."""
         users = get_user_model().objects
         if settings.PRODUCTION:
             return
@@ -128,13 +122,11 @@ class Command(LeaderboardCommand):
         admin = users.create_superuser(trial.ADMIN, password=password)
         Player.objects.filter(pk=ADMIN.id, account__isnull=True).update(account=admin)
         trial.keep_password(password)
-        self.tell(
-            quiet, f"Sign in as admin with the password {password} (on the boards: {ADMIN.name})"
-        )
-        # A trial shows everything there is; elsewhere these wait for somebody to switch them on.
+        self.report(f"Sign in as admin with the password {password} (on the boards: {ADMIN.name})")
+        # A trial shows every feature; elsewhere somebody must switch these on.
         Flag.objects.filter(state=Flag.State.OFF).update(state=Flag.State.ON)
         flags.publish()
 
-    def tell(self, quiet: bool, line: str) -> None:
-        if not quiet:
+    def report(self, line: str) -> None:
+        if not self.quiet:
             self.stdout.write(line)

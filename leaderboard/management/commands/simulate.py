@@ -1,4 +1,4 @@
-"""Gentle live traffic for a demo."""
+"""`manage.py simulate`: live traffic for a demo."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from leaderboard.sample.catalogue import CATALOGUE
 from leaderboard.sample.people import people
 from sessions_app import presence
 
-CROWD = 40  # how many of a board's players take part, from the top, where people look
-CLIMB = 0.7  # of their scores pass somebody just above; the others are as chance has it
-REST = 1.0  # seconds until the next look, when nobody watches
+CROWD = 40  # how many players of a board take part, from the top, where people look
+CLIMB = 0.7  # share of the scores that pass a player just above; the others are random
+REST = 1.0  # seconds until the next check, when nobody watches
 
 
 class Command(LeaderboardCommand):
@@ -77,7 +77,7 @@ class Command(LeaderboardCommand):
         self.stdout.write(f"{sent:,} scores submitted.")
 
     def ask_about(self, board: Board, *, yes: bool) -> None:
-        """Scores of made-up players are hard to take out of a real contest."""
+        """Scores of made-up players are hard to remove from a real contest."""
         if board.submitters != Board.Submitters.DEMO:
             self.confirm(
                 f"{board.slug} is not a demo board. Made-up players and scores would be added to it"
@@ -98,7 +98,7 @@ class Command(LeaderboardCommand):
         return [board for board in boards if counts.get(board.slug)]
 
     def submit(self, crowd: Players, *, patient: bool) -> bool:
-        """Whether it was accepted. A demo outlives an outage and a closed season."""
+        """Whether the score was accepted. If `patient`, survive outages and closed seasons."""
         try:
             crowd.submit()
         except SeasonClosedError as error:
@@ -113,7 +113,7 @@ class Command(LeaderboardCommand):
 
 
 class Players:
-    """Those who play on one board: some who stand there, and a newcomer from time to time."""
+    """The players of one board: some who are on it, and a new one from time to time."""
 
     def __init__(self, board: Board, chance: random.Random) -> None:
         self.board, self.chance = board, chance
@@ -122,7 +122,7 @@ class Players:
         self.newcomers = people(100_000, chance.randrange(2**32))
         scores = [entry["score"] for entry in entries] or [0.0, 100.0]
         self.low, self.high = min(scores), max(scores)
-        # How far one score leads at most; a few at the very top may be out of all proportion.
+        # The largest step of one score; a few scores at the top may be far out of range.
         self.reach = abs(scores[len(scores) // 8] - scores[-1])
         self.draw = next((one.draw for one in CATALOGUE if one.slug == board.slug), None)
 
@@ -145,7 +145,7 @@ class Players:
         )
 
     def climb(self, player_id: str) -> float | None:
-        """A value that takes a player past one of the next few above, if there is room."""
+        """A value with which a player passes one of the next few above, if there is one."""
         around = self.board.engine().get_around_user(player_id, 9)
         own = next((place for place, row in enumerate(around) if row["user_id"] == player_id), 0)
         if own == 0:
@@ -153,13 +153,14 @@ class Players:
         own_score = around[own]["score"]
         target = around[self.chance.randrange(own)]["score"]
         if abs(target - own_score) > self.reach:
-            return None  # somebody's try-out far above: a leap there would end the contest
+            return None  # a score far above, somebody's try: passing it would end the contest
         passed = target + (target - own_score) * self.chance.uniform(0.01, 0.1)
         whole = all(row["score"].is_integer() for row in around)
         passed = float(round(passed)) if whole else round(passed, 3)
-        low, high = self.board.lowest_score, self.board.highest_score
-        passed = max(passed, passed if low is None else low)
-        passed = min(passed, passed if high is None else high)
+        if self.board.lowest_score is not None:
+            passed = max(passed, self.board.lowest_score)
+        if self.board.highest_score is not None:
+            passed = min(passed, self.board.highest_score)
         return passed - own_score if self.board.operator == Board.Operator.SUM else passed
 
     def value(self) -> float:

@@ -13,9 +13,8 @@ from leaderboard.worker.duties import Worker
 
 class Command(LeaderboardCommand):
     help = (
-        "End and archive seasons, store scores in SQL, bring back lost boards, send notices, lift "
-        "expired restrictions. "
-        "Several may run at once; they share the work."
+        "End and archive seasons, store scores in SQL, restore lost boards, send notices, lift "
+        "expired restrictions. Several can run at once; they share the work."
     )
     examples = "  manage.py worker          until Ctrl-C or SIGTERM\n"
 
@@ -25,6 +24,6 @@ class Command(LeaderboardCommand):
             signal.signal(number, lambda *_: worker.stop())
         exit_with_parent()
         if not worker.run():
-            # An archive is half way. It starts over when the worker comes back; waiting for it
-            # would hold up the one who stops us.
+            # An archive is unfinished. It starts over with the next worker; waiting for it would
+            # delay the shutdown.
             os._exit(0)
