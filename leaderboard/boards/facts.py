@@ -34,7 +34,7 @@ def _asked(boards: Sequence[Board]) -> dict[int, BoardFacts]:
     pointers = pointer.read_all(boards)
     pipe = get_redis().pipeline(transaction=False)
     for board, at in zip(boards, pointers, strict=True):
-        entries = keys.season_entries(board.key, at.number if at else 0)
+        entries = keys.season_entries(board.key, at.number) if at else board.key
         pipe.zcard(entries)
         pipe.memory_usage(entries, samples=SAMPLES)
     replies = pipe.execute()
