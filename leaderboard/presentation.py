@@ -1,5 +1,5 @@
-"""How a line of a board reads: the score in the board's format and the reader's language, the
-name, the picture. For pages and for the live stream alike."""
+"""How entries of a board are shown, on pages and in live streams: the score in the board's format
+and the reader's language, the name, the picture."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ COLOURS = 8  # classes .avatar-0 to .avatar-7
 LONGEST_NAME = 60
 LONGEST_DESCRIPTION = 500
 SMALL_BOARD = 20  # players; with fewer, one place is more than five percent
-
 # A double has up to 309 digits before the point.
 _ANY_SIZE = Context(prec=330, rounding=ROUND_HALF_EVEN)
 
@@ -52,13 +51,13 @@ def score_text(board: Board, score: float) -> str:
     if board.score_format == Board.ScoreFormat.DECIMALS:
         shown = rounded(score, board.score_decimals)
         return number_format(shown, board.score_decimals, use_l10n=True, force_grouping=True)
-    # Points are whole as a rule; one that is not is never shown rounded to another score.
+    # Points are usually whole. Others are not rounded to a whole number, which is another score.
     whole = int(score) if float(score).is_integer() else round(score, 6)
     return number_format(whole, use_l10n=True, force_grouping=True)
 
 
 def rounded(score: float, decimals: int) -> Decimal:
-    """Half-even, and of the number as people write it: Django's `number_format` only cuts."""
+    """Half-even rounding of the decimal notation: Django's `number_format` only truncates."""
     found = Decimal(repr(float(score))).quantize(Decimal(1).scaleb(-decimals), context=_ANY_SIZE)
     return found if found else found.copy_abs()  # no "-0.00"
 
@@ -67,7 +66,7 @@ def duration_text(seconds: float, decimals: int) -> str:
     """62.345 → 1:02.345; an hour more → 1:01:02.345."""
     unit = 10**decimals
     if not math.isfinite(seconds * unit):
-        return number_format(seconds, use_l10n=True)  # longer than any clock: as a plain number
+        return number_format(seconds, use_l10n=True)  # too large for a clock
     total = int(rounded(abs(seconds), decimals) * unit)
     minutes, rest = divmod(total, 60 * unit)
     hours, minutes = divmod(minutes, 60)
@@ -79,7 +78,7 @@ def duration_text(seconds: float, decimals: int) -> str:
 
 
 def axis_text(board: Board, score: float) -> str:
-    """The score in few letters, for the axis of a plot."""
+    """The score in few characters, for the axis of a plot."""
     if board.score_format == Board.ScoreFormat.DURATION:
         return duration_text(score, 0)
     return compact_number(score)
@@ -105,14 +104,14 @@ def initials(name: str) -> str:
 
 
 def safe_avatar(avatar: str) -> str:
-    """The address of a picture, or "" when one is drawn. Only https: anything else might run."""
+    """The address of a picture, or "" if one is drawn. Only https: others could run a script."""
     return avatar if avatar.startswith("https://") else ""
 
 
 def line(
     board: Board, entry: Mapping[str, Any], *, online: bool = False, url: str | None = None
 ) -> Line:
-    """`entry` is what the engine returns: rank, user_id, score, metadata."""
+    """`entry` is an entry of the engine: rank, user_id, score, metadata."""
     details = entry["metadata"] or {}
     player_id = entry["user_id"]
     name = str(details.get("name") or player_id)[:LONGEST_NAME]
@@ -136,13 +135,13 @@ def line(
 
 
 def description(entry: Mapping[str, Any]) -> str:
-    """What an entry's details say about its player, for the player's own page."""
+    """The description in an entry's details, for the player's page."""
     details = entry["metadata"] or {}
     return str(details.get("description") or "").strip()[:LONGEST_DESCRIPTION]
 
 
 def _country(text: str) -> str:
-    """Two capital letters or nothing: details come from anywhere."""
+    """Two capital letters or nothing: details of games are not validated."""
     return text if len(text) == 2 and text.isascii() and text.isalpha() and text.isupper() else ""
 
 
@@ -151,8 +150,7 @@ def player_url(board: Board, player_id: str) -> str:
 
 
 def top_text(share: float, size: int) -> str:
-    """ "Top 3 %" says more than "97th percentile". Rounded up, so that it is never a boast.
-    Nothing of a small board: there the rank says it all, and "Top 50 %" is one of two."""
+    """Such as "Top 3 %", rounded up. Empty for a small board, where the rank is enough."""
     if size < SMALL_BOARD:
         return ""
     places = 1 if share < 1 else 0

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
@@ -34,7 +35,7 @@ from leaderboard.admin.forms import BoardForm
 from leaderboard.admin.standings import BoardStandings
 from leaderboard.boards import changing
 from leaderboard.boards.changing import REORDERING, begin
-from leaderboard.boards.facts import BoardFacts, board_facts
+from leaderboard.boards.facts import board_facts
 from leaderboard.errors import ServiceError
 from leaderboard.models import Board, ScoreEvent, Season
 
@@ -119,37 +120,33 @@ class BoardAdmin(BoardStandings, BoardActions, admin.ModelAdmin):  # type: ignor
 
     # ---- the list -------------------------------------------------------------------------------
 
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        response = super().changelist_view(request, extra_context)
-        listed = (getattr(response, "context_data", None) or {}).get("cl")
-        if listed is not None:
-            # One round trip for all boards on the page.
-            facts = board_facts(list(listed.result_list))
-            for board in listed.result_list:
-                board._facts = facts[board.pk]
-        return response
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Read the facts of all boards on the page in one round trip."""
+        changelist = super().get_changelist_instance(request)
+        facts = board_facts(changelist.result_list)
+        for board in changelist.result_list:
+            board.facts = facts[board.pk]
+        return changelist
 
     @admin.display(description=_("page"))
     def page(self, board: Board) -> str:
         return format_html('<a href="{}">/boards/{}/</a>', board.get_absolute_url(), board.slug)
 
     @admin.display(description=_("season"))
-    def season(self, board: Board) -> str:
-        pointer = _facts(board).pointer
+    def season(self, board: Any) -> str:
+        pointer = board.facts.pointer
         if pointer is None:
             return gettext("none")
         states = {"open": _("open"), "closed": _("closed"), "paused": _("being rebuilt")}
         return f"{pointer.number}, {states.get(pointer.state, pointer.state)}"
 
     @admin.display(description=_("players"))
-    def players(self, board: Board) -> str:
-        return number_format(_facts(board).size, force_grouping=True)
+    def players(self, board: Any) -> str:
+        return number_format(board.facts.size, force_grouping=True)
 
     @admin.display(description=_("memory"))
-    def memory(self, board: Board) -> str:
-        return filesizeformat(_facts(board).memory)
+    def memory(self, board: Any) -> str:
+        return filesizeformat(board.facts.memory)
 
     # ---- saving ---------------------------------------------------------------------------------
 
@@ -295,8 +292,3 @@ def rule_effects(board: Board, changes: dict[str, Any]) -> list[str]:
     if {"schedule", "cron"} & changes.keys():
         effects.append(gettext("Seasons: the running season ends when the new calendar says."))
     return effects
-
-
-def _facts(board: Board) -> BoardFacts:
-    known: BoardFacts | None = getattr(board, "_facts", None)
-    return known or board_facts([board])[board.pk]

@@ -258,17 +258,14 @@ class Build:
     def _with_lost_details(self, replay: Replay) -> Iterator[FilledRow]:
         rows = replay.filled_rows()
         while portion := list(islice(rows, PORTION)):
-            self._restore_details(portion)
+            pipe = get_redis().pipeline(transaction=False)
+            for row in portion:
+                pipe.exists(keys.user(self.board.key, row[0]))
+            lost = [row for row, known in zip(portion, pipe.execute(), strict=True) if not known]
+            details = self.details_of([row[0] for row in lost])
+            for player_id, *_, flat in lost:
+                flat.extend(chain.from_iterable(details[player_id].items()))
             yield from portion
-
-    def _restore_details(self, rows: list[FilledRow]) -> None:
-        pipe = get_redis().pipeline(transaction=False)
-        for row in rows:
-            pipe.exists(keys.user(self.board.key, row[0]))
-        lost = [row for row, known in zip(rows, pipe.execute(), strict=True) if not known]
-        details = self.details_of([row[0] for row in lost])
-        for player_id, *_, flat in lost:
-            flat.extend(chain.from_iterable(details[player_id].items()))
 
     def details_of(self, player_ids: list[str]) -> dict[str, dict[str, str]]:
         """Details as the board shows them: submitted ones take precedence over the profile."""

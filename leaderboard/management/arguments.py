@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -35,15 +33,25 @@ class LeaderboardCommand(BaseCommand):
         return super().create_parser(*args, **kwargs)
 
     def execute(self, *args: Any, **options: Any) -> str | None:
+        """Turn errors that a person can fix into one line; a bug keeps its traceback."""
         try:
-            with one_clear_line():
-                check_tables()
-                return super().execute(*args, **options)
+            check_tables()
+            return super().execute(*args, **options)
         except BrokenPipeError:
             # The reader has closed the pipe, as in `export … | head`. Python would report the rest
             # of the buffer as another error at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
+        except (ServiceError, LeaderboardError, LockTakenError) as error:
+            raise CommandError(str(error)) from error
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from error
+        except OUTAGE_ERRORS as error:
+            raise CommandError(f"Redis does not answer at REDIS_URL ({error}).") from error
+        except SQL_ERRORS as error:
+            reason = str(error).partition("\n")[0]
+            text = f"The database does not answer at DATABASE_URL ({reason})."
+            raise CommandError(text) from error
 
     def confirm(self, question: str, *, yes: bool) -> None:
         """Ask before something is deleted. Without a terminal, `--yes` is required."""
@@ -69,22 +77,6 @@ def check_tables() -> None:
             "The database has no tables yet. Start Rostrum once with `make run`, or run "
             "`manage.py migrate`."
         )
-
-
-@contextmanager
-def one_clear_line() -> Iterator[None]:
-    """Turn errors that a person can fix into one line; a bug keeps its traceback."""
-    try:
-        yield
-    except (ServiceError, LeaderboardError, LockTakenError) as error:
-        raise CommandError(str(error)) from error
-    except ValidationError as error:
-        raise CommandError(" ".join(error.messages)) from error
-    except OUTAGE_ERRORS as error:
-        raise CommandError(f"Redis does not answer at REDIS_URL ({error}).") from error
-    except SQL_ERRORS as error:
-        reason = str(error).partition("\n")[0]
-        raise CommandError(f"The database does not answer at DATABASE_URL ({reason}).") from error
 
 
 def board_named(slug: str) -> Board:

@@ -6,7 +6,6 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -16,14 +15,13 @@ Report = Callable[[int, int | None], None]
 
 
 @contextmanager
-def progress(title: str, *, stream: TextIO | None = None, quiet: bool = False) -> Iterator[Report]:
+def progress(title: str, *, quiet: bool = False) -> Iterator[Report]:
     """`with progress("Archiving") as report: report(done, total)`."""
-    stream = stream or sys.stderr
     if quiet:
         yield lambda done, total: None
-    elif stream.isatty():
+    elif sys.stderr.isatty():
         columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        bar = Progress(*columns, console=Console(file=stream), transient=True)
+        bar = Progress(*columns, console=Console(stderr=True), transient=True)
         with _only_warnings(), bar:
             task = bar.add_task(title, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
@@ -35,8 +33,8 @@ def progress(title: str, *, stream: TextIO | None = None, quiet: bool = False) -
             nonlocal tenth
             if total and done * 10 // total > tenth:
                 tenth = done * 10 // total
-                stream.write(f"{title}: {done:,} of {total:,}\n")
-                stream.flush()
+                sys.stderr.write(f"{title}: {done:,} of {total:,}\n")
+                sys.stderr.flush()
 
         yield report
 

@@ -97,9 +97,6 @@ class ApiKey(models.Model):
             raise ValidationError(
                 {"scopes": _("Choose from: %(known)s.") % {"known": ", ".join(known)}}
             )
-        self._clean_rate()
-
-    def _clean_rate(self) -> None:
         try:
             policy = self.policy()
         except PolicyError as error:

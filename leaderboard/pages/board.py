@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -38,34 +38,6 @@ from sessions_app import presence, visits
 from sessions_app.flags import flag_enabled
 
 WALL_LINES = (3, 5, 10, 15, 20, 25)  # as in the style sheet
-
-
-@dataclass(frozen=True, slots=True)
-class Tab:
-    label: str
-    url: str
-    current: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """A detail by which the board is grouped, the chosen value, and values that exist."""
-
-    name: str
-    label: str
-    value: str
-    suggested: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The reader's own place, in words."""
-
-    line: Line
-    around: list[Line]
-    percentile: str
-    size: str
-    next: str
 
 
 @require_safe
@@ -184,14 +156,14 @@ def _context(
     }
 
 
-def _tabs(board: Board, window: str, url: str) -> list[Tab]:
+def _tabs(board: Board, window: str, url: str) -> list[dict[str, Any]]:
     if not board.windows:
         return []
-    labels = dict(Board.Window.choices)
-    kept = [name for name in Board.Window.values if name in board.windows]
-    return [
-        Tab(gettext("Season"), url, not window),
-        *(Tab(str(labels[name]), f"{url}?window={name}", window == name) for name in kept),
+    season = {"label": gettext("Season"), "url": url, "current": not window}
+    return [season] + [
+        {"label": label, "url": f"{url}?window={name}", "current": window == name}
+        for name, label in Board.Window.choices
+        if name in board.windows
     ]
 
 
@@ -201,14 +173,14 @@ def _line(board: Board, entry: dict[str, Any], *, online: bool = False) -> Line:
     return presentation.line(board, entry, online=online, url=url)
 
 
-def _place(board: Board, mine: Mine) -> Place:
-    return Place(
-        _line(board, mine.entry),
-        [_line(board, entry) for entry in mine.around],
-        presentation.top_text(mine.top_share, mine.size),
-        presentation.number_text(mine.size),
-        _next_step(board, mine),
-    )
+def _place(board: Board, mine: Mine) -> dict[str, Any]:
+    return {
+        "line": _line(board, mine.entry),
+        "around": [_line(board, entry) for entry in mine.around],
+        "percentile": presentation.top_text(mine.top_share, mine.size),
+        "size": presentation.number_text(mine.size),
+        "next": _next_step(board, mine),
+    }
 
 
 def _groups(request: HttpRequest, board: Board, window: str) -> dict[str, str]:
@@ -223,10 +195,16 @@ def _groups(request: HttpRequest, board: Board, window: str) -> dict[str, str]:
     return groups
 
 
-def _filters(board: Board, groups: Mapping[str, str], found: Standings) -> list[Filter]:
+def _filters(board: Board, groups: Mapping[str, str], found: Standings) -> list[dict[str, Any]]:
+    """The details by which the board is grouped, each with its chosen value and existing ones."""
     labels = dict(Board.Group.choices)
     return [
-        Filter(name, str(labels[name]), groups.get(name, ""), found.suggested[name])
+        {
+            "name": name,
+            "label": labels[name],
+            "value": groups.get(name, ""),
+            "suggested": found.suggested[name],
+        }
         for name in board.groups
     ]
 

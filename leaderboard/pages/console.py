@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from django import forms as django_forms
 from django.core.exceptions import PermissionDenied
@@ -41,8 +41,7 @@ class Answer:
     names: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     title: Any
     button: Any
     form: type[django_forms.Form]

@@ -9,7 +9,6 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
-from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
@@ -35,7 +34,8 @@ class ScoreField(forms.FloatField):
             if self.is_time
             else forms.NumberInput({"step": f"{10**-self.decimals:.{self.decimals}f}"})
         )
-        super().__init__(widget=widget, help_text=_score_help(board), **options)
+        label = f"{_('Score')} ({board.unit})" if board.unit else _("Score")
+        super().__init__(label=label, widget=widget, help_text=_score_help(board), **options)
 
     def validate(self, value: Any) -> None:
         super().validate(value)
@@ -60,7 +60,7 @@ class ScoreField(forms.FloatField):
         return number
 
 
-def _score_help(board: Board) -> Any:
+def _score_help(board: Board) -> str:
     """How to write a score, and which ones the board accepts."""
     parts: list[Any] = []
     is_time = board.score_format == Board.ScoreFormat.DURATION
@@ -79,11 +79,7 @@ def _score_help(board: Board) -> Any:
         parts.append(_("At least %(low)s.") % shown)
     elif shown:
         parts.append(_("At most %(high)s.") % shown)
-    return format_lazy(" ".join(["{}"] * len(parts)), *parts) if parts else ""
-
-
-def _score_label(board: Board) -> Any:
-    return format_lazy("{} ({})", _("Score"), board.unit) if board.unit else _("Score")
+    return " ".join(map(str, parts))
 
 
 class CountryField(forms.CharField):
@@ -93,9 +89,15 @@ class CountryField(forms.CharField):
         return str(super().to_python(value) or "").upper()
 
 
-class DetailsForm(forms.Form):
-    """Details of a player. Empty fields change nothing."""
+def _player_field() -> forms.CharField:
+    return forms.CharField(label=_("Player id"), max_length=256, validators=[validate_player_id])
 
+
+class SetScoreForm(forms.Form):
+    """A score and details of a player. Empty fields change nothing."""
+
+    field_order = ("player_id", "score")
+    player_id = _player_field()
     name = forms.CharField(label=_("Name"), max_length=60, required=False)
     country = CountryField(
         label=_("Country"),
@@ -114,25 +116,15 @@ class DetailsForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 2}),
     )
 
-    def details(self) -> dict[str, str]:
-        names = ("name", "country", "team", "avatar", "description")
-        return {name: self.cleaned_data[name] for name in names if self.cleaned_data.get(name)}
-
-
-def _player_field() -> forms.CharField:
-    return forms.CharField(
-        label=_("Player id"), max_length=256, validators=[validate_player_id], strip=True
-    )
-
-
-class SetScoreForm(DetailsForm):
-    player_id = _player_field()
-    field_order = ("player_id", "score")
-
     def __init__(self, *args: Any, board: Board, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.fields["score"] = ScoreField(board, label=_score_label(board), required=False)
+        self.fields["score"] = ScoreField(board, required=False)
         self.order_fields(self.field_order)
+
+    def details(self) -> dict[str, str]:
+        others = ("player_id", "score")
+        given = self.cleaned_data.items()
+        return {name: value for name, value in given if value and name not in others}
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
@@ -177,7 +169,7 @@ class SubmitForm(forms.Form):
 
     def __init__(self, *args: Any, board: Board) -> None:
         super().__init__(*args)
-        self.fields["score"] = ScoreField(board, label=_score_label(board))
+        self.fields["score"] = ScoreField(board)
 
     @property
     def is_confirmed(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -16,24 +16,10 @@ from leaderboard.boards import final, standings
 from leaderboard.boards.standings import Glance
 from leaderboard.models import Board
 from leaderboard.models.season import season_title
-from leaderboard.presentation import Line
 from leaderboard.seasons.pointer import Pointer
 from sessions_app import visits
 
 LEADERS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A board on the home page."""
-
-    board: Board
-    leaders: list[Line]
-    season: Pointer | None
-    season_name: str
-    size: int
-    watching: int
-    visitors: int
 
 
 @require_safe
@@ -51,19 +37,19 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "leaderboard/home.html", context)
 
 
-def _card(board: Board, glance: Glance) -> Card:
+def _card(board: Board, glance: Glance) -> dict[str, Any]:
     top = glance.top
     if final.is_over(top):
         top = final.page(board, top, per_page=LEADERS)
-    return Card(
-        board,
-        [presentation.line(board, entry) for entry in top.page.entries],
-        top.pointer,
-        season_name(board, top.pointer),
-        top.page.size,
-        glance.watching,
-        glance.visitors,
-    )
+    return {
+        "board": board,
+        "leaders": [presentation.line(board, entry) for entry in top.page.entries],
+        "season": top.pointer,
+        "season_name": season_name(board, top.pointer),
+        "size": top.page.size,
+        "watching": glance.watching,
+        "visitors": glance.visitors,
+    }
 
 
 def season_name(board: Board, pointer: Pointer | None) -> str:

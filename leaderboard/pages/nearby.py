@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
@@ -24,7 +24,6 @@ from leaderboard.boards.enrolment import ensure_player
 from leaderboard.boards.nearby import Neighbour
 from leaderboard.models import Board
 from leaderboard.pages.parameters import find_board
-from leaderboard.presentation import Line
 from ratelimit.decorators import limit
 from sessions_app.flags import flag_required
 
@@ -57,12 +56,6 @@ class PlaceForm(forms.Form):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class NearbyLine:
-    line: Line
-    distance: str
-
-
 @require_http_methods(["GET", "HEAD", "POST"])
 @flag_required("nearby")
 @limit("search")
@@ -78,7 +71,7 @@ def nearby_page(request: HttpRequest, slug: str) -> HttpResponse:
     if "lat" not in asked and own is not None:
         asked = {"lat": str(own[0]), "lon": str(own[1])}
     form = PlaceForm(_with_defaults(asked) if "lat" in asked else None)
-    lines: list[NearbyLine] | None = None
+    lines = None
     if form.is_bound and form.is_valid():
         place = form.cleaned_data
         lines = [_line(board, one) for one in nearby.find(board, **place, limit=LIMIT)]
@@ -111,12 +104,12 @@ def _share(request: HttpRequest, board: Board) -> HttpResponse:
     return redirect(f"{address}?{urlencode({'lat': place.lat, 'lon': place.lon})}")
 
 
-def _line(board: Board, found: Neighbour) -> NearbyLine:
+def _line(board: Board, found: Neighbour) -> dict[str, Any]:
     entry = {
         "rank": found.rank,
         "user_id": found.player_id,
         "score": found.score,
         "metadata": found.details,
     }
-    distance = number_format(found.distance, 1, use_l10n=True)
-    return NearbyLine(presentation.line(board, entry), gettext("%s km") % distance)
+    distance = gettext("%s km") % number_format(found.distance, 1, use_l10n=True)
+    return {"line": presentation.line(board, entry), "distance": distance}

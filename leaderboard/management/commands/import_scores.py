@@ -103,26 +103,25 @@ class Command(LeaderboardCommand):
             looked = found is None
             while part := list(islice(lines, BATCH)):
                 enrol(players=[line.player for line in part if isinstance(line, PersonLine)])
-                batch = [line for line in part if isinstance(line, Line)]
                 # The key makes a batch that was submitted but not marked count once.
-                rows = [
-                    replace(
+                rows = {
+                    line.number: replace(
                         line.submission,
                         idempotency_key=f"import:{mark.run}:{line.number}",
                         source="import",
                     )
-                    for line in batch
-                ]
-                left = list(zip(batch, rows, strict=True))
+                    for line in part
+                    if isinstance(line, Line)
+                }
                 if not looked:
-                    known = already_logged(board, rows)
-                    left = [(line, row) for line, row in left if row.idempotency_key not in known]
+                    known = already_logged(board, list(rows.values()))
+                    rows = {n: row for n, row in rows.items() if row.idempotency_key not in known}
                     looked = True
                 # Lines without scores need no running season.
-                results = submit_scores(board=board, rows=[row for _, row in left]) if left else []
+                results = submit_scores(board=board, rows=list(rows.values())) if rows else []
                 refused += [
-                    f"line {line.number}: {result}"
-                    for (line, _), result in zip(left, results, strict=True)
+                    f"line {number}: {result}"
+                    for number, result in zip(rows, results, strict=True)
                     if isinstance(result, Exception)
                 ]
                 mark = replace(mark, done=mark.done + len(part), season=running(board))

@@ -50,7 +50,13 @@ class Command(LeaderboardCommand):
         if not 0 < options["rate"] <= 1000:
             raise CommandError("--rate must be above 0 and at most 1000.")
         if options["board"]:
-            self.ask_about(board_named(options["board"]), yes=options["yes"])
+            board = board_named(options["board"])
+            if board.submitters != Board.Submitters.DEMO:
+                self.confirm(
+                    f"{board.slug} is not a demo board. Made-up players and scores would be added"
+                    " to it and to its log.",
+                    yes=options["yes"],
+                )
         exit_with_parent()
         watched_only = options["while_watched"]
         if not watched_only and not self.boards(options["board"]):
@@ -75,15 +81,6 @@ class Command(LeaderboardCommand):
         except KeyboardInterrupt:
             pass
         self.stdout.write(f"{sent:,} scores submitted.")
-
-    def ask_about(self, board: Board, *, yes: bool) -> None:
-        """Scores of made-up players are hard to remove from a real contest."""
-        if board.submitters != Board.Submitters.DEMO:
-            self.confirm(
-                f"{board.slug} is not a demo board. Made-up players and scores would be added to it"
-                " and to its log.",
-                yes=yes,
-            )
 
     def boards(self, slug: str | None) -> list[Board]:
         if slug:
