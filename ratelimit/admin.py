@@ -26,7 +26,7 @@ class PolicyOverrideAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ["policy", "note"]
     change_list_template = "admin/ratelimit/policyoverride/change_list.html"
 
-    @admin.display(description=gettext_lazy("the settings say"))
+    @admin.display(description=gettext_lazy("in the settings"))
     def settings_say(self, override: PolicyOverride) -> str:
         try:
             return str(policies.configured(override.policy))
@@ -77,7 +77,7 @@ class PolicyOverrideAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         actor = request.user.get_username()
         if verb == "reset":
             services.reset_caller(policy=policy, caller=caller, actor=actor)
-            messages.success(request, _("What was counted is forgotten."))
+            messages.success(request, _("The counters were reset."))
         elif verb == "block":
             seconds = round((hours or 1) * 3600)
             services.block_caller(policy=policy, caller=caller, seconds=seconds, actor=actor)
@@ -86,7 +86,7 @@ class PolicyOverrideAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             messages.success(request, _("Blocked until %(time)s.") % shown)
         elif verb == "unblock":
             if services.unblock_caller(policy=policy, caller=caller, actor=actor):
-                messages.success(request, _("The block is lifted."))
+                messages.success(request, _("The block was lifted."))
             else:
                 messages.warning(request, _("This caller was not blocked."))
 

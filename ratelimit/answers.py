@@ -52,7 +52,7 @@ def detail(decision: Decision) -> str:
     else:
         minutes = -(-seconds // 60)
         wait = ngettext("%(number)d minute", "%(number)d minutes", minutes) % {"number": minutes}
-    return _("That was too much at once. Try again in %(wait)s.") % {"wait": wait}
+    return _("Too many requests. Try again in %(wait)s.") % {"wait": wait}
 
 
 def add_headers(response: HttpResponseBase, decisions: list[Decision]) -> None:

@@ -32,13 +32,13 @@ class CallerForm(forms.Form):
         label=_("Caller"),
         max_length=400,
         help_text=_(
-            "A value for each word of the policy, such as “ip=203.0.113.7 username=ada” or "
-            "“user=42”; or a name from the lists below."
+            "A value for each part of the policy after “by”, such as “ip=203.0.113.7 "
+            "username=ada” or “user=42”; or a name from the lists below."
         ),
         widget=forms.TextInput(attrs={"size": 60}),
     )
     hours = forms.FloatField(
-        label=_("Hours of a block"),
+        label=_("Hours to block"),
         initial=1,
         min_value=1 / 3600,
         max_value=services.LONGEST_BLOCK / 3600,

@@ -16,7 +16,7 @@ MAX_CALLERS = 2_000
 
 _calls = PrometheusCounter(
     "rostrum_ratelimit_calls_total",
-    "Calls that met a rate limit, by what became of them.",
+    "Calls checked against a rate limit, by outcome.",
     ["policy", "outcome"],
 )
 

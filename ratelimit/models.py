@@ -18,8 +18,8 @@ class PolicyOverride(models.Model):
         _("sentence"),
         max_length=500,
         help_text=_(
-            "For example “20/minute”, or “20/minute by ip, gcra, burst 5, shadow”. What it leaves "
-            "out stays as in the settings."
+            "For example “20/minute”, or “20/minute by ip, gcra, burst 5, shadow”. Parts that "
+            "you leave out stay as in the settings."
         ),
     )
     active = models.BooleanField(_("active"), default=True)
@@ -39,7 +39,9 @@ class PolicyOverride(models.Model):
             policies.overridden(self.policy, self.sentence)
         except policies.UnknownPolicyError:
             known = ", ".join(policies.names())
-            message = _("The settings know no such policy, only %(known)s.") % {"known": known}
+            message = _("There is no such policy in the settings. Choose from: %(known)s.") % {
+                "known": known
+            }
             raise ValidationError({"policy": message}) from None
         except PolicyError as error:
             raise ValidationError({"sentence": str(error)}) from None

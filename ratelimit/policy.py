@@ -52,7 +52,7 @@ class Limit:
         if not 1 <= self.window <= LONGEST_WINDOW:
             raise PolicyError(f"{self.window} seconds", "a window from one second to a year")
         if self.burst and not self.algorithm.takes_burst:
-            raise PolicyError(f"burst {self.burst}", "token bucket or gcra beside a burst")
+            raise PolicyError(f"burst {self.burst}", "token bucket or gcra with a burst")
         if not 0 <= self.burst <= LARGEST_COUNT:
             raise PolicyError(f"burst {self.burst}", f"a burst from 1 to {LARGEST_COUNT}")
         if self.algorithm is Algorithm.SLIDING_LOG and self.count > LARGEST_LOG:
@@ -113,7 +113,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise PolicyError(self.name, "a name of small letters, digits and underscores")
+            raise PolicyError(self.name, "a name of lowercase letters, digits and underscores")
         if not self.limits:
             raise PolicyError("", "a limit such as 5/minute")
 

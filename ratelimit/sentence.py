@@ -77,7 +77,7 @@ def parse(name: str, sentence: str, base: Policy | None = None) -> Policy:
         limits = tuple(_limit(limit, default, burst) for limit in written)
         policy = replace(policy, limits=limits)
     elif algorithm or burst:
-        raise PolicyError(sentence, "limits beside an algorithm or a burst")
+        raise PolicyError(sentence, "limits with an algorithm or a burst")
     return policy
 
 

@@ -56,17 +56,17 @@ class SignUpForm(CheckedNameMixin, BaseUserCreationForm):  # type: ignore[type-a
     """
 
     email = forms.EmailField(
-        label=_("E-mail"),
+        label=_("Email"),
         required=False,
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
-        help_text=_("Only used when you forget your password."),
+        help_text=_("Used only if you forget your password."),
     )
 
     class Meta:
         model = get_user_model()
         fields = ("username", "email")
         field_classes = {"username": UsernameField}
-        help_texts = {"username": _("Letters, digits and @ . + - _; others see it.")}
+        help_texts = {"username": _("Letters, digits and @ . + - _ only. Others can see it.")}
 
     def validate_password_for_user(self, user: Any, *_names: str) -> None:
         """Show errors of the password under it, not under its repetition."""
@@ -89,7 +89,7 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]
         strip=False,
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
-        help_text=_("Needed to change the e-mail address."),
+        help_text=_("Needed to change the email address."),
     )
 
     class Meta:

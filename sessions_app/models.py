@@ -16,12 +16,12 @@ class Flag(models.Model):
 
     class State(models.TextChoices):
         OFF = "off", _("Off")
-        ON = "on", _("On for everybody")
-        PERCENTAGE = "percentage", _("On for a share of visitors, and for those named")
-        USERS = "users", _("On for those named")
+        ON = "on", _("On for everyone")
+        PERCENTAGE = "percentage", _("On for a percentage of visitors and for named users")
+        USERS = "users", _("On for named users")
 
     name = models.SlugField(
-        _("name"), unique=True, help_text=_("As the code asks for it. Do not rename it.")
+        _("name"), unique=True, help_text=_("The name that the code uses. Do not rename it.")
     )
     description = models.CharField(_("what it does"), max_length=200, blank=True)
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.OFF)
@@ -29,7 +29,7 @@ class Flag(models.Model):
         _("percentage"),
         default=0,
         validators=[MaxValueValidator(100)],
-        help_text=_("The same people stay in when it grows."),
+        help_text=_("The same people stay included when it grows."),
     )
     users = models.ManyToManyField(
         settings.AUTH_USER_MODEL, blank=True, related_name="+", verbose_name=_("named users")

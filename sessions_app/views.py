@@ -81,7 +81,7 @@ class PasswordChangeView(auth_views.PasswordChangeView):
     def form_valid(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
         messages.success(
-            self.request, _("Your password is changed. All other devices are signed out.")
+            self.request, _("Your password was changed. All other devices were signed out.")
         )
         return response
 
@@ -122,7 +122,7 @@ class PasswordResetConfirmView(auth_views.PasswordResetConfirmView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
-        messages.success(self.request, _("Your password is changed. Sign in with the new one."))
+        messages.success(self.request, _("Your password was changed. Sign in with the new one."))
         return response
 
 
@@ -175,8 +175,8 @@ def sign_out_device(request: HttpRequest) -> HttpResponse:
     if scope == "others":
         count = devices.sign_out_all(request.user.pk, keep=session.digest)
         text = ngettext(
-            "%(count)d other device is signed out.",
-            "%(count)d other devices are signed out.",
+            "%(count)d other device was signed out.",
+            "%(count)d other devices were signed out.",
             count,
         )
         messages.success(request, text % {"count": count})
@@ -188,7 +188,7 @@ def sign_out_device(request: HttpRequest) -> HttpResponse:
         return redirect("login")
     if not devices.sign_out(request.user.pk, digest):
         raise Http404
-    messages.success(request, _("The device is signed out."))
+    messages.success(request, _("The device was signed out."))
     return redirect("devices")
 
 

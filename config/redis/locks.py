@@ -51,7 +51,7 @@ def hold(
         keys.lock(name), timeout=timeout, sleep=min(0.1, timeout / 10), thread_local=False
     )
     if not lock.acquire(blocking=wait > 0, blocking_timeout=wait or None):
-        raise LockTakenError(f"The lock {name!r} is held by somebody else.")
+        raise LockTakenError(f"The lock {name!r} is held by another process.")
     held = Held(name, int(client.incr(keys.fence(name))))
     released = threading.Event()
 

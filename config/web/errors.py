@@ -57,7 +57,7 @@ def permission_denied(request: HttpRequest, exception: Exception | None = None) 
         request,
         403,
         "forbidden",
-        gettext("You may not do this."),
+        gettext("You do not have permission to do this."),
         signed_in=user.get_username() if user is not None else "",
     )
 
@@ -68,8 +68,8 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         403,
         "csrf_failed",
         gettext(
-            "The form was too old or came from elsewhere. "
-            "Go back, reload the page and send it again."
+            "The form has expired or came from another site. Go back, reload the page and send "
+            "it again."
         ),
     )
 

@@ -68,14 +68,14 @@ class ErrorPageMiddleware(MiddlewareMixin):
                 request,
                 413,
                 "body_too_large",
-                gettext("That is more than Rostrum takes in one request."),
+                gettext("The request is larger than Rostrum accepts."),
             )
         if scope.get(NO_ROOM):
             return error_response(
                 request,
                 503,
                 "busy",
-                gettext("Too many large forms are on their way. Try again in a moment."),
+                gettext("Too many large forms are being uploaded. Try again in a moment."),
                 headers={"Retry-After": "1"},
             )
         if request.META["QUERY_STRING"].count("&") >= settings.DATA_UPLOAD_MAX_NUMBER_FIELDS:
@@ -96,7 +96,7 @@ class ErrorPageMiddleware(MiddlewareMixin):
                 request,
                 405,
                 "method_not_allowed",
-                gettext("This address does not take %(method)s requests.")
+                gettext("This address does not accept %(method)s requests.")
                 % {"method": request.method},
                 headers={"Allow": response["Allow"]},
             )

@@ -21,8 +21,8 @@ _DATABASE = (
 _NOT_REPLICATED = (
     "not_replicated",
     gettext_noop(
-        "It is written, but no replica has confirmed it. "
-        "Sent again with the same key it counts once."
+        "The change was saved, but no replica has confirmed it. If you send it again with the "
+        "same idempotency key, it counts once."
     ),
 )
 _REDIS = (

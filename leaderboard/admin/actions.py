@@ -61,23 +61,29 @@ class OpenSeasonForm(ActionForm):
     button = _("Open")
 
     name = forms.CharField(
-        label=_("Name"), max_length=120, required=False, help_text=_("Empty: a name is made.")
+        label=_("Name"),
+        max_length=120,
+        required=False,
+        help_text=_("Leave empty for a generated name."),
     )
     opens = forms.SplitDateTimeField(
-        label=_("Opens"), required=False, widget=AdminSplitDateTime, help_text=_("Empty: now.")
+        label=_("Opens"),
+        required=False,
+        widget=AdminSplitDateTime,
+        help_text=_("Leave empty to open it now."),
     )
     closes = forms.SplitDateTimeField(
         label=_("Closes"),
         required=False,
         widget=AdminSplitDateTime,
-        help_text=_("Empty: by hand, or by the board's schedule."),
+        help_text=_("Leave empty to close it by hand or by the board's schedule."),
     )
 
     def __init__(self, *args: Any, board: Board) -> None:
         super().__init__(*args, board=board)
         current = pointer.current(board)
         if current is not None and current.is_open:
-            self.explain = _("A season is running. The next one may open when it is over.")
+            self.explain = _("A season is running. The next one can open when it ends.")
         zone = _("Time in %(zone)s.") % {"zone": board.time_zone}
         for name in ("opens", "closes"):
             self.fields[name].help_text = f"{self.fields[name].help_text} {zone}"
@@ -93,8 +99,8 @@ class CloseSeasonForm(ActionForm):
     permission = "manage_seasons"
     title = _("Close the running season")
     explain = _(
-        "From now on no score counts for it. Its standings are archived and stay under "
-        "past seasons. This cannot be undone."
+        "No more scores count for it. Its standings are archived and stay under past "
+        "seasons. This cannot be undone."
     )
     button = _("Close the season")
     other = (_("Plan the next season"), "open_season")
@@ -102,7 +108,7 @@ class CloseSeasonForm(ActionForm):
     # The season on the page: another one must not be closed in its place.
     number = forms.IntegerField(widget=forms.HiddenInput)
     open_next = forms.BooleanField(
-        label=_("Begin the next season in the same instant"), required=False
+        label=_("Start the next season at the same moment"), required=False
     )
 
     def __init__(self, *args: Any, board: Board) -> None:
@@ -133,10 +139,10 @@ class ResetForm(ActionForm):
         choices=[
             ("season", _("The running season; past seasons and the score log stay")),
             ("live", _("All scores and the score log; final standings stay")),
-            ("all", _("Everything: the board is as new")),
+            ("all", _("Everything, as if the board were new")),
         ],
     )
-    slug = forms.CharField(label=_("Type the board's address to be sure"))
+    slug = forms.CharField(label=_("Type the board's address to confirm"))
 
     def clean_slug(self) -> str:
         slug: str = self.cleaned_data["slug"]
@@ -161,16 +167,16 @@ class RebuildForm(ActionForm):
     permission = "reset_board"
     title = _("Rebuild from the score log")
     explain = _(
-        "Makes the running season and its windows again from the log in SQL and swaps them "
-        "in at once. Scores go on meanwhile."
+        "Rebuilds the running season and its windows from the log in SQL and replaces them "
+        "in one step. Scores are still accepted meanwhile."
     )
     button = _("Rebuild")
 
     check_only = forms.BooleanField(label=_("Only compare, change nothing"), required=False)
     allow_loss = forms.BooleanField(
-        label=_("Allow losing entries that the score log does not have"),
+        label=_("Allow losing entries that are not in the score log"),
         required=False,
-        help_text=_("Without it, a rebuild that would lose entries is refused and names them."),
+        help_text=_("Otherwise, a rebuild that would lose entries is refused and lists them."),
     )
 
     def run(self, actor: Actor) -> str:
@@ -239,7 +245,7 @@ class BoardActions:
             raise Http404("Unknown format.")
         current = pointer.current(board)
         if current is None or not current.is_open:
-            text = gettext("There is no open season; past ones have their own pages.")
+            text = gettext("There is no open season. Past seasons have their own pages.")
             messages.info(request, text)
             return HttpResponseRedirect(reverse("seasons", args=[board.slug]))
         rows = standings.written(standings.live_rows(board, current.number), form)

@@ -20,7 +20,7 @@ from leaderboard.models import ApiKey
 
 class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
     scopes = forms.MultipleChoiceField(
-        label=_("May"),
+        label=_("Permissions"),
         choices=ApiKey.Scope.choices,
         widget=forms.CheckboxSelectMultiple,
         initial=[ApiKey.Scope.READ, ApiKey.Scope.SUBMIT],
@@ -40,7 +40,7 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
         """A key that has expired can be saved if its time is not changed."""
         moment: datetime | None = self.cleaned_data["expires_at"]
         if moment and moment <= timezone.now() and "expires_at" in self.changed_data:
-            raise forms.ValidationError(_("Choose a moment in the future."), code="past")
+            raise forms.ValidationError(_("Choose a time in the future."), code="past")
         return moment
 
 
@@ -58,7 +58,7 @@ class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         """A new key has no values for these."""
         return ["hint", "state", "last_used_at", "created_at", "created_by"] if obj else []
 
-    @admin.display(description=_("may"))
+    @admin.display(description=_("permissions"))
     def may(self, key: ApiKey) -> str:
         return ", ".join(key.scopes)
 
@@ -69,8 +69,8 @@ class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         if key.expires_at is not None and key.expires_at <= timezone.now():
             return str(_("expired"))
         if not key.has_maker:
-            return str(_("stopped: its maker's account is closed"))
-        return str(_("works"))
+            return str(_("stopped: its creator's account is closed"))
+        return str(_("valid"))
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
         if not change:
@@ -92,7 +92,7 @@ class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         }
         return TemplateResponse(request, "admin/leaderboard/apikey/shown_once.html", context)
 
-    @admin.action(description=_("Revoke the chosen keys"), permissions=["change"])
+    @admin.action(description=_("Revoke the selected keys"), permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         chosen = list(queryset.filter(revoked_at__isnull=True))
         for key in chosen:
@@ -100,8 +100,8 @@ class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             key.save(update_fields=["revoked_at"])
             _audit(request, "revoke_api_key", key)
         text = ngettext(
-            "%(count)d key is revoked; it stops working within 5 seconds.",
-            "%(count)d keys are revoked; they stop working within 5 seconds.",
+            "%(count)d key was revoked and stops working within 5 seconds.",
+            "%(count)d keys were revoked and stop working within 5 seconds.",
             len(chosen),
         )
         self.message_user(request, text % {"count": len(chosen)}, messages.SUCCESS)

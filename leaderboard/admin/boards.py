@@ -55,8 +55,9 @@ class BoardAdmin(BoardStandings, BoardActions, admin.ModelAdmin):  # type: ignor
             {
                 "fields": ["order", "operator", "ties", "ranking", "subscore_order"],
                 "description": _(
-                    "Who stands where. A change of order, ties, places or second number makes a "
-                    "running season again from its score log; you are asked before."
+                    "How players are ranked. Changing the order, equal scores, places or "
+                    "second number rebuilds a running season from its score log; you are asked "
+                    "to confirm first."
                 ),
             },
         ),
@@ -269,12 +270,12 @@ def rule_effects(board: Board, changes: dict[str, Any]) -> list[str]:
     if reordering:
         effects.append(
             ngettext(
-                "%(rules)s: the running season with %(count)s player is made again from its score "
-                "log, and places may change. Scores wait meanwhile, a few seconds on most boards; "
-                "none is lost.",
-                "%(rules)s: the running season with %(count)s players is made again from its score "
-                "log, and places may change. Scores wait meanwhile, a few seconds on most boards; "
-                "none is lost.",
+                "%(rules)s: the running season with %(count)s player is rebuilt from its score "
+                "log, and places may change. Scores wait meanwhile, a few seconds on most "
+                "boards; none is lost.",
+                "%(rules)s: the running season with %(count)s players is rebuilt from its "
+                "score log, and places may change. Scores wait meanwhile, a few seconds on "
+                "most boards; none is lost.",
                 facts.size,
             )
             % {"rules": ", ".join(reordering), "count": number_format(facts.size)}
@@ -282,13 +283,16 @@ def rule_effects(board: Board, changes: dict[str, Any]) -> list[str]:
     limit = changes.get("max_entries")
     if limit and limit < facts.size:
         effects.append(
-            gettext("Size limit: the last %(count)s players leave the board, with their scores.")
+            gettext(
+                "Size limit: the last %(count)s players are removed from the board, with "
+                "their scores."
+            )
             % {"count": number_format(facts.size - limit)}
         )
     if "operator" in changes:
         effects.append(
-            gettext("A new score: scores so far stay as they are, the next ones follow it.")
+            gettext("A new score: existing scores stay as they are; the rule applies to new ones.")
         )
     if {"schedule", "cron"} & changes.keys():
-        effects.append(gettext("Seasons: the running season ends when the new calendar says."))
+        effects.append(gettext("Seasons: the running season ends by the new schedule."))
     return effects

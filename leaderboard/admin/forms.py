@@ -27,8 +27,9 @@ class BoardForm(forms.ModelForm):  # type: ignore[type-arg]
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=_(
-            "The board's page can be filtered by these, and players of one country or one team are "
-            "ranked among themselves. New boards have both; each costs some memory per player."
+            "The board's page can be filtered by these, and players of one country or one "
+            "team are ranked among themselves. New boards have both; each uses some memory "
+            "per player."
         ),
     )
 
@@ -43,12 +44,12 @@ class ModerationForm(forms.Form):
 
     SCORE, REMOVE, HIDE, BAN, LIFT = "score", "remove", "hide", "ban", "lift"
     action = forms.ChoiceField(
-        label=_("Do"),
+        label=_("Action"),
         widget=forms.RadioSelect,
         choices=[
             (SCORE, _("Set the score")),
-            (REMOVE, _("Remove from the board: the score is lost")),
-            (HIDE, _("Hide: keeps the score, is not shown")),
+            (REMOVE, _("Remove from the board: the score is deleted")),
+            (HIDE, _("Hide: the score is kept but not shown")),
             (BAN, _("Ban: not shown, and new scores are refused")),
             (LIFT, _("Lift the restriction: shown again")),
         ],
@@ -58,7 +59,7 @@ class ModerationForm(forms.Form):
         label=_("Until"),
         required=False,
         widget=AdminSplitDateTime,
-        help_text=_("For hiding and banning. Empty: until somebody lifts it."),
+        help_text=_("For hiding and banning. Leave empty for no end."),
     )
     everywhere = forms.BooleanField(
         label=_("On every board"), required=False, help_text=_("For hiding, banning and lifting.")
@@ -70,5 +71,5 @@ class ModerationForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
         if values.get("action") == self.SCORE and values.get("score") is None:
-            self.add_error("score", _("Give the new score."))
+            self.add_error("score", _("Enter the new score."))
         return values

@@ -61,7 +61,7 @@ class RestrictionForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean_until(self) -> datetime | None:
         until: datetime | None = self.cleaned_data["until"]
         if until is not None and until <= timezone.now():
-            raise forms.ValidationError(_("The end must lie ahead."))
+            raise forms.ValidationError(_("The end must be in the future."))
         return until
 
 
@@ -77,7 +77,7 @@ class RestrictionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @admin.display(description=_("state"))
     def state(self, restriction: Restriction) -> str:
-        return str(_("lifted") if restriction.lifted_at else _("holds"))
+        return str(_("lifted") if restriction.lifted_at else _("in force"))
 
     def save_model(self, request: HttpRequest, obj: Restriction, form: Any, change: bool) -> None:
         restrict = (
@@ -100,7 +100,7 @@ class RestrictionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def has_delete_permission(self, request: HttpRequest, obj: Restriction | None = None) -> bool:
         return False
 
-    @admin.action(description=_("Lift the chosen restrictions"), permissions=["change"])
+    @admin.action(description=_("Lift the selected restrictions"), permissions=["change"])
     def lift(self, request: HttpRequest, queryset: QuerySet[Restriction]) -> None:
         chosen = list(queryset.filter(lifted_at__isnull=True).select_related("board"))
         for restriction in chosen:
@@ -108,7 +108,7 @@ class RestrictionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
                 restriction=restriction, reason="Lifted in the admin", actor=Actor.of(request.user)
             )
         text = ngettext(
-            "%(count)d restriction is lifted.", "%(count)d restrictions are lifted.", len(chosen)
+            "%(count)d restriction was lifted.", "%(count)d restrictions were lifted.", len(chosen)
         )
         self.message_user(request, text % {"count": len(chosen)}, messages.SUCCESS)
 

@@ -78,7 +78,7 @@ class BoardStandings:
         board = require(request, pk, "moderate_board")
         player_id = request.GET.get("player", "")
         if not people.can_be_id(player_id):
-            raise Http404("No player was named.")
+            raise Http404("No player was given.")
         entry = board.engine().get_user_entry(player_id)
         form = ModerationForm(
             request.POST if request.method == "POST" else None,
@@ -105,7 +105,7 @@ class BoardStandings:
             "score": presentation.score_text(board, entry["score"]) if entry else "",
             "restrictions": _restrictions(board).filter(player_id=player_id),
             "form": form,
-            "button": _("Do it"),
+            "button": _("Apply"),
         }
         return TemplateResponse(request, "admin/leaderboard/board/moderate.html", context)
 
@@ -118,10 +118,10 @@ def moderate(board: Board, player_id: str, values: dict[str, Any], actor: Actor)
     match values["action"]:
         case ModerationForm.SCORE:
             moderation.edit_score(board=board, score=values["score"], **common)
-            return _("The score of %(player)s is set.") % name
+            return _("The score of %(player)s was set.") % name
         case ModerationForm.REMOVE:
             moderation.remove_player(board=board, **common)
-            return _("%(player)s is removed.") % name
+            return _("%(player)s was removed.") % name
         case ModerationForm.HIDE:
             moderation.hide_player(board=where, until=values["until"], **common)
             return _("%(player)s is hidden.") % name

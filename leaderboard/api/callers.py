@@ -74,10 +74,10 @@ class Caller:
         return self.key_id is not None and not self.by_ticket and self.holds(board)
 
 
-_UNKNOWN = ("key_unknown", "This API key is not known here.")
+_UNKNOWN = ("key_unknown", "This API key is unknown.")
 _REVOKED = ("key_revoked", "This API key was revoked.")
 _EXPIRED = ("key_expired", "This API key has expired.")
-_WITHOUT_MAKER = ("key_stopped", "The account that made this API key is closed.")
+_WITHOUT_MAKER = ("key_stopped", "The account that created this API key is closed.")
 
 
 def check(caller: Caller) -> None:
@@ -99,7 +99,7 @@ def check_scope(caller: Caller, scope: str) -> None:
             headers={"WWW-Authenticate": "Bearer"},
         )
     if scope not in caller.scopes:
-        raise ApiError(403, "scope_missing", f"This API key lacks the scope {scope!r}.")
+        raise ApiError(403, "scope_missing", f"This API key does not have the scope {scope!r}.")
 
 
 def check_board(caller: Caller, board: Board, scope: str) -> None:
@@ -115,7 +115,7 @@ def check_board(caller: Caller, board: Board, scope: str) -> None:
         return
     check_scope(caller, scope)
     if not caller.holds(board):
-        raise ApiError(403, "board_not_allowed", "This API key is not for this board.")
+        raise ApiError(403, "board_not_allowed", "This API key has no access to this board.")
 
 
 class Keyring:
@@ -218,7 +218,7 @@ def _policy(key: ApiKey) -> Policy:
     try:
         return key.policy()
     except PolicyError:
-        logger.warning("The rate of an API key makes no sense", extra={"key": key.pk})
+        logger.warning("The rate of an API key is not valid", extra={"key": key.pk})
         return policies.get(POLICY)
 
 

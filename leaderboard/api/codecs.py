@@ -98,7 +98,7 @@ class RepeatedNameError(Exception):
         return ApiError(
             422,
             "duplicate_field",
-            f"The name {self.name!r} stands twice in one object.",
+            f"The name {self.name!r} appears twice in one object.",
             field=_join(prefix, self.name),
         )
 

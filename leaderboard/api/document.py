@@ -16,9 +16,9 @@ INTRODUCTION = """\
 Scores in, standings out. Send `Authorization: Bearer rk_…` with a key from the admin; public
 boards can be read without one, under a stricter limit.
 
-Every error is `application/problem+json` with a stable `code`. Every answer says how its limit
-stands (`RateLimit`, `RateLimit-Policy`). Reads carry an `ETag` and answer `304` when nothing
-changed. Writes take an `Idempotency-Key`: a retry gets the first answer.
+Every error is `application/problem+json` with a stable `code`. Every response has its rate limit
+in `RateLimit` and `RateLimit-Policy`. Reads have an `ETag` and return `304` if nothing changed.
+Writes accept an `Idempotency-Key`: a retry gets the first response.
 
 Ids in an address are percent-encoded: a slash inside one is `%2F`.
 """
@@ -39,14 +39,14 @@ _IDEMPOTENCY = {
     "in": "header",
     "name": "Idempotency-Key",
     "required": False,
-    "description": "A retry with the same key and body gets the first answer, for a day.",
+    "description": "A retry with the same key and body gets the first response, for a day.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]+$"},
 }
 _IF_NONE_MATCH = {
     "in": "header",
     "name": "If-None-Match",
     "required": False,
-    "description": "The ETag of an earlier answer; 304 when it still holds.",
+    "description": "The ETag of an earlier response; the status is 304 if nothing changed.",
     "schema": {"type": "string"},
 }
 
@@ -60,16 +60,16 @@ def _header(description: str, example: str, **schema: Any) -> dict[str, Any]:
 
 
 _HEADERS = {
-    "RateLimit": _header("What is left of each limit, and for how long.", '"api_key";r=599;t=1'),
+    "RateLimit": _header("What is left of each limit, and when it resets.", '"api_key";r=599;t=1'),
     "RateLimit-Policy": _header("The limits of this caller.", '"api_key";q=600;w=60'),
-    "X-Request-ID": _header("Names this request in the log.", "9f3c2a7b1d5e4f60"),
+    "X-Request-ID": _header("Identifies this request in the log.", "9f3c2a7b1d5e4f60"),
     "ETag": _header("For `If-None-Match`.", 'W/"5f2a-3-4182"'),
     "Idempotency-Replayed": _header(
-        "On a retry: this is the first request's answer.", "true", enum=["true"]
+        "On a retry: this is the first request's response.", "true", enum=["true"]
     ),
     "Retry-After": _header("Seconds to wait, with 409, 429 and 503.", "5", pattern="^[0-9]+$"),
     "WWW-Authenticate": _header("With 401.", 'Bearer error="invalid_token"'),
-    "Accept-Encoding": _header("With 415: bodies are taken as they are.", "identity"),
+    "Accept-Encoding": _header("With 415: bodies must not be compressed.", "identity"),
 }
 _LIMITS = ("RateLimit", "RateLimit-Policy")
 

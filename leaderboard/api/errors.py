@@ -37,7 +37,7 @@ def not_found(what: str, code: str) -> ApiError:
     return ApiError(404, code, f"There is no such {what}.")
 
 
-BOARD_NOT_FOUND = ("board_not_found", "There is no such board, or it is not for you.")
+BOARD_NOT_FOUND = ("board_not_found", "There is no such board, or you cannot see it.")
 
 
 def board_not_found() -> ApiError:
@@ -46,7 +46,7 @@ def board_not_found() -> ApiError:
 
 
 def body_too_large() -> ApiError:
-    return ApiError(413, "body_too_large", "That is more than Rostrum takes in one request.")
+    return ApiError(413, "body_too_large", "The request is larger than Rostrum accepts.")
 
 
 def too_many_parameters() -> ApiError:

@@ -27,7 +27,8 @@ def checked(key: str) -> str:
         raise ApiError(
             400,
             "bad_idempotency_key",
-            "An Idempotency-Key has 1 to 128 characters: letters, digits and signs, no blanks.",
+            "An Idempotency-Key has 1 to 128 characters: letters, digits and punctuation, no "
+            "spaces.",
             field="Idempotency-Key",
         )
     return key
@@ -37,7 +38,7 @@ def other_body() -> ApiError:
     return ApiError(
         422,
         "idempotency_key_reused",
-        "This Idempotency-Key was used for another request; take a new one for each.",
+        "This Idempotency-Key was used for another request; use a new one for each.",
         field="Idempotency-Key",
     )
 

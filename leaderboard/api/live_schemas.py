@@ -30,7 +30,7 @@ class LiveStandings(Schema):
 
 
 class LivePresence(Schema):
-    watching: int = Field(description="How many have the board open.")
+    watching: int = Field(description="How many people have the board open.")
 
 
 class LiveOutage(Schema):
@@ -62,4 +62,4 @@ class TicketOut(Schema):
     model_config = example(ticket="WzcsImN1cCJd:1vJc3p:5Zq8…", expires_in=60)
 
     ticket: str = Field(description="Send it as `?ticket=` of the stream.")
-    expires_in: int = Field(description="Seconds in which it opens streams.")
+    expires_in: int = Field(description="Seconds during which it can open streams.")

@@ -56,7 +56,7 @@ class ApiMiddleware(MiddlewareMixin):
                 request,
                 405,
                 "method_not_allowed",
-                f"This address does not take {request.method} requests.",
+                f"This address does not accept {request.method} requests.",
                 headers={"Allow": response["Allow"].replace("GET", "GET, HEAD")},
             )
         for name, value in answers.origin_headers(request.headers.get("Origin")).items():

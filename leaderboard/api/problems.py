@@ -100,7 +100,7 @@ class RowError(Schema):
 
 class Problem(Schema):
     """Every error, as application/problem+json (RFC 9457). `code` is stable, `detail` is for
-    people, `field` says which part of the request is meant."""
+    people, `field` is the part of the request with the error."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -114,14 +114,14 @@ class Problem(Schema):
             }
         }
     )
-    type: str = Field(description="`about:blank`, or an address that names the kind of a 429.")
+    type: str = Field(description="`about:blank`, or the address of the problem type of a 429.")
     title: str
     status: int
     code: ErrorCode
     detail: str
     field: str | None = None
     errors: list[RowError] | None = Field(
-        default=None, description="With `rows_refused`: the first 100 rows that are wrong."
+        default=None, description="With `rows_refused`: the first 100 rows with errors."
     )
     retry_after: int | None = Field(
         default=None, description="With `rate_limited`: seconds to wait, as in `Retry-After`."

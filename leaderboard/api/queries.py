@@ -22,8 +22,8 @@ DistanceUnit = Literal["km", "mi", "m", "ft"]
 
 
 class NoQuery(Schema):
-    """Unknown parameters are refused like unknown fields of a body: a typing error must not be
-    read as a default."""
+    """Unknown parameters are refused like unknown fields of a body: a typing error must not
+    select a default."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -52,7 +52,7 @@ class LiveQuery(NoQuery):
     player: list[str] = Field(
         default=[],
         max_length=MOST_WATCHED,
-        description="These players, wherever they stand, instead of the top; may be repeated.",
+        description="These players, whatever their rank, instead of the top; can be repeated.",
     )
     ticket: str = Field(
         default="",
@@ -71,7 +71,7 @@ class PageQuery(ViewQuery):
 
 class AroundQuery(ViewQuery):
     count: int = Field(
-        default=11, ge=1, le=MOST_AROUND, description="How many entries, the middle one included."
+        default=11, ge=1, le=MOST_AROUND, description="How many entries, including the middle one."
     )
 
 
@@ -114,7 +114,7 @@ class NearbyQuery(NoQuery):
 
 class BulkQuery(NoQuery):
     atomic: bool = Field(
-        default=False, description="All rows or none: one bad row refuses the whole."
+        default=False, description="All rows or none: one invalid row refuses all."
     )
     report: Literal["all", "errors"] = Field(
         default="all", description="`errors` leaves out the results of rows that were accepted."
@@ -142,7 +142,7 @@ class DetailsIn(Schema):
         extra="forbid", json_schema_extra={"example": {"details": {"name": "Ada L."}}}
     )
     details: dict[str, str | int | float | bool | None] = Field(
-        min_length=1, description="As of a score; null removes a detail."
+        min_length=1, description="As in a score; null removes a detail."
     )
 
 
@@ -152,11 +152,11 @@ class CloseIn(Schema):
         default=None,
         ge=1,
         le=2**31 - 1,
-        description="Guards against closing another one than meant.",
+        description="Prevents closing another season than intended.",
     )
     open_next: bool | None = Field(
         default=None,
-        description="Begin the next season at once; by default as the board's schedule says.",
+        description="Start the next season at once; by default the board's schedule decides.",
     )
 
 

@@ -45,13 +45,15 @@ class Entry(Schema):
     player: str
     score: float
     subscore: float | None = Field(
-        default=None, description="Only on boards that keep one; null for a player without one."
+        default=None,
+        description="Only on boards with a second number; null for a player without one.",
     )
     details: Details
 
 
 class PlayerEntry(Schema):
-    """`rank` is null for a player who is hidden, `score` too for one who has none this season."""
+    """`rank` is null for a hidden player; `score` is also null for a player without a score this
+    season."""
 
     model_config = example(**ENTRY)
     rank: int | None
@@ -74,7 +76,7 @@ class EntryPage(Schema):
     board: str
     season: int | None
     window: Window
-    sequence: int = Field(description="How many changes the board has seen; grows with each.")
+    sequence: int = Field(description="The number of changes to the board; it grows with each.")
     total: int = Field(description="Entries in all: of the board, the group or the range.")
     entries: list[Entry]
     next: str | None = Field(default=None, description="Cursor of the next page; null on the last.")
@@ -144,11 +146,12 @@ class PlayerOut(Schema):
     total: int
     percentile: float = Field(description="The share of the board, in percent, equalled or beaten.")
     entry: Entry
-    neighbours: list[Entry] = Field(description="In order, the player among them.")
+    neighbours: list[Entry] = Field(description="In order, including the player.")
 
 
 class ScoreResult(Schema):
-    """What a submission did. `rank` is null for a player who is hidden or was trimmed at once."""
+    """The result of a submission. `rank` is null for a player who is hidden or was trimmed at
+    once."""
 
     model_config = example(
         player="ada",
@@ -168,9 +171,9 @@ class ScoreResult(Schema):
     subscore: float | None = None
     previous_rank: int | None
     previous_score: float | None
-    changed: bool = Field(description="False when the score on the board stayed as it was.")
+    changed: bool = Field(description="False if the score on the board did not change.")
     sequence: int
-    trimmed: list[str] = Field(description="Players who left the board by its size limit.")
+    trimmed: list[str] = Field(description="Players removed by the size limit.")
 
 
 class RowRefused(Schema):
@@ -389,7 +392,7 @@ class Presence(Schema):
     model_config = example(board="summer-cup", online=17, players=["ada", "lin"])
     board: str
     online: int
-    players: list[str] = Field(description="Those who show themselves, at most 100.")
+    players: list[str] = Field(description="Visible players only, at most 100.")
 
 
 class Removed(Schema):

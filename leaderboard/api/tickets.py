@@ -25,7 +25,7 @@ def read(ticket: str, *, slug: str) -> int:
     except signing.SignatureExpired:
         raise ApiError(401, "ticket_expired", "This ticket has expired.", field="ticket") from None
     except signing.BadSignature:
-        raise ApiError(401, "ticket_unknown", "This is no ticket.", field="ticket") from None
+        raise ApiError(401, "ticket_unknown", "This is not a ticket.", field="ticket") from None
     if board != slug:
         raise ApiError(401, "ticket_unknown", "This ticket is for another board.", field="ticket")
     return int(key_id)

@@ -131,7 +131,7 @@ def lift_expired() -> int:
     """The sweep: end restrictions whose time is over. Returns how many."""
     expired = list(Restriction.objects.expired().select_related("board"))
     for restriction in expired:
-        lift_restriction(restriction=restriction, reason="Its time is over.", actor=audit.WORKER)
+        lift_restriction(restriction=restriction, reason="It has expired.", actor=audit.WORKER)
     return len(expired)
 
 
@@ -165,7 +165,7 @@ def _restrict(
 ) -> Restriction:
     _need(reason)
     if until is not None and until <= timezone.now():
-        raise ServiceError("The end must lie ahead.", field="until")
+        raise ServiceError("The end must be in the future.", field="until")
     with transaction.atomic():
         player, _ = Player.objects.get_or_create(pk=player_id)
         restriction, _ = Restriction.objects.update_or_create(
@@ -227,7 +227,7 @@ def _boards(board: Board | None) -> list[Board]:
 
 def _need(reason: str) -> None:
     if not reason.strip():
-        raise ServiceError("Give a reason; it is kept in the audit log.", field="reason")
+        raise ServiceError("Enter a reason; it is kept in the audit log.", field="reason")
 
 
 def _source(actor: Actor) -> str:

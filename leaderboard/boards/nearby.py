@@ -155,9 +155,9 @@ def _neighbour(row: list[Any], with_ids: bool) -> Neighbour:
 def _check(lat: float, lon: float) -> None:
     if not -NORTHMOST <= lat <= NORTHMOST:
         raise LeaderboardError(
-            "The latitude must lie between -85 and 85.", code="invalid_place", field="lat"
+            "The latitude must be between -85 and 85.", code="invalid_place", field="lat"
         )
     if not -180 <= lon <= 180:
         raise LeaderboardError(
-            "The longitude must lie between -180 and 180.", code="invalid_place", field="lon"
+            "The longitude must be between -180 and 180.", code="invalid_place", field="lon"
         )

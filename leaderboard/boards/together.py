@@ -74,7 +74,7 @@ def _build(choice: Choice) -> str:
     others = [one.engine() for one in choice.others]
     size = sum(one.entries for one in past) + sum(one.get_size() for one in [*live, *others])
     if size > MOST_ENTRIES:
-        raise TooLargeError("These have too many players to be put together; choose fewer.")
+        raise TooLargeError("These have too many players to combine; choose fewer.")
     sources = [
         *live,
         *(_copied_season(home, one) for one in past),

@@ -166,10 +166,10 @@ def store(season: Season, held: Held, file: IO[bytes], count: int) -> None:
         # A holder who was paused and lost the lock has a smaller number than the next one.
         newest = Season.objects.filter(pk=season.pk, fence__lt=held.fence)
         if not newest.exclude(state=Season.State.CLOSED).update(fence=held.fence):
-            raise LockTakenError("Somebody else archives this season or has done so.")
+            raise LockTakenError("Another process archives this season or has archived it.")
         _replace(season, file)
         if not season.advance(Season.State.CLOSED, entries=count, fence=held.fence):
-            raise LockTakenError("Somebody else has archived this season.")
+            raise LockTakenError("Another process has archived this season.")
     forget_season_list(season.board_id)
 
 
@@ -182,7 +182,7 @@ def store_again(season: Season, file: IO[bytes], count: int) -> None:
     fence = season.fence + 1
     same = Season.objects.filter(pk=season.pk, fence=season.fence)
     if not same.update(fence=fence, entries=count):
-        raise LockTakenError("Somebody else has archived this season meanwhile.")
+        raise LockTakenError("Another process has archived this season meanwhile.")
     _replace(season, file)
     season.entries, season.fence = count, fence
     transaction.on_commit(lambda: forget_season_list(season.board_id))

@@ -65,7 +65,7 @@ def _closed(board: Board, number: int) -> Season:
     if season is None:
         raise UnknownSeasonError(f"{board.name} has no season {number}.", field="season")
     if season.state == Season.State.CLOSING:
-        raise ServiceError(f"{season.title} of {board.name} still waits for its first archive.")
+        raise ServiceError(f"{season.title} of {board.name} has not been archived yet.")
     if season.state != Season.State.CLOSED:
         raise ServiceError(
             f"{season.title} of {board.name} is {season.state}; rebuild the board instead."

@@ -205,7 +205,7 @@ def leave_closed(board: Board, current: Pointer) -> None:
         if restoring is not None and restoring(get_redis())[0]:
             archive.drop(season)
             logger.warning(
-                "The pointer was at a closed season and follows SQL again",
+                "The pointer was at a closed season; restored it from SQL",
                 extra={"board": board.slug, "season": current.number},
             )
 

@@ -84,7 +84,7 @@ class Board:
         """
         if name not in self.rules.windows:
             raise LeaderboardError(
-                f"This board keeps no window {name!r}.", code="unknown_window", field="window"
+                f"This board has no window {name!r}.", code="unknown_window", field="window"
             )
         if period is None:
             found = period_at(name, self.now(), self.rules.zone)

@@ -32,7 +32,7 @@ class Operations(ReadOperations, WriteOperations, SeasonOperations, UnionOperati
 def _explained(error: ResponseError) -> Exception:
     if "WRONGTYPE" in str(error):
         return LeaderboardError(
-            "A key of this board holds something else than a board.", code="wrong_type", field="key"
+            "A key of this board has a value of another type.", code="wrong_type", field="key"
         )
     return error
 

@@ -28,7 +28,7 @@ class SeasonMovedError(LeaderboardError):
         if number is None:
             message = "This board has no open season."
         else:
-            message = f"Season {number} of this board is {state}: ask again for the open season."
+            message = f"Season {number} of this board is {state}: look up the open season again."
         super().__init__(message, code="season_moved", field="season")
         self.number = number
         self.state = state
@@ -59,9 +59,9 @@ _REFUSALS = {
         "The score changes by more than {largest_step}, the most that this board accepts at once.",
         "score",
     ),
-    "score_overflow": ("The sum is too large for a number.", "score"),
+    "score_overflow": ("The sum is too large.", "score"),
     "too_many_details": ("A player can have at most 32 details.", "metadata"),
-    "details_too_large": ("A player's details can take at most 4096 bytes.", "metadata"),
+    "details_too_large": ("A player's details can use at most 4096 bytes.", "metadata"),
     "unknown_player": ("This player is not on the board.", "user_id"),
 }
 

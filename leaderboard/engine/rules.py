@@ -138,7 +138,7 @@ def rules_from(given: dict[str, Any]) -> Rules:
     unknown = sorted(set(given) - Rules.names())
     if unknown:
         raise LeaderboardError(
-            f"There is no rule {unknown[0]!r}. There are: {', '.join(sorted(Rules.names()))}.",
+            f"There is no rule {unknown[0]!r}. Choose from: {', '.join(sorted(Rules.names()))}.",
             code="unknown_rule",
             field=unknown[0],
         )
@@ -162,7 +162,9 @@ def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
 def _words(name: str, value: Iterable[str]) -> tuple[str, ...]:
     words = (value,) if isinstance(value, str) else tuple(value)
     if any(not isinstance(word, str) or not word for word in words) or len(set(words)) < len(words):
-        raise LeaderboardError(f"{name} must be different words.", code="invalid_rule", field=name)
+        raise LeaderboardError(
+            f"{name} must not contain a value twice.", code="invalid_rule", field=name
+        )
     return words
 
 

@@ -60,7 +60,9 @@ def checked_printable_id(user_id: object) -> str:
     text = checked_id(user_id)
     if not text.isprintable() and _CONTROLS.search(text):
         raise LeaderboardError(
-            "The id of a player cannot have control characters.", code="invalid_id", field="user_id"
+            "The id of a player cannot contain control characters.",
+            code="invalid_id",
+            field="user_id",
         )
     return text
 
@@ -181,7 +183,7 @@ def packed_details(metadata: Details | None, groups: tuple[str, ...] = ()) -> Pa
         )
     if _byte_length(text, "metadata") > MOST_DETAIL_BYTES:
         raise LeaderboardError(
-            f"A player's details can take at most {MOST_DETAIL_BYTES} bytes.",
+            f"A player's details can use at most {MOST_DETAIL_BYTES} bytes.",
             code="details_too_large",
             field="metadata",
         )

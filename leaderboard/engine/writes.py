@@ -149,7 +149,7 @@ class WriteOperations(Board):
         if subscore is not None:
             if self.rules.subscore is None:
                 raise LeaderboardError(
-                    "This board keeps no subscore.", code="no_subscore", field="subscore"
+                    "This board has no subscore.", code="no_subscore", field="subscore"
                 )
             second = repr(checked_number(subscore, "subscore"))
         count, flat = packed_details(metadata, self.rules.groups) if metadata else NO_DETAILS
@@ -304,7 +304,7 @@ def _submission(row: Mapping[str, Any]) -> Submission:
         return Submission(**row)
     except TypeError:
         raise LeaderboardError(
-            "A row needs user_id and score, and may have operator, subscore, metadata, "
+            "A row needs user_id and score, and can have operator, subscore, metadata, "
             "idempotency_key and source.",
             code="invalid_row",
             field="rows",

@@ -199,9 +199,7 @@ def _shallow(decode: Callable[..., Any], text: str, *at: int) -> Any:
     try:
         return decode(text, *at)
     except RecursionError:
-        raise json.JSONDecodeError(
-            "too many brackets within each other", text, *at or (0,)
-        ) from None
+        raise json.JSONDecodeError("brackets are nested too deeply", text, *at or (0,)) from None
 
 
 def _understood(number: int, given: dict[str, Any], board: Board) -> Line | PersonLine:
@@ -266,7 +264,7 @@ def _subscore(given: Any, board: Board) -> float | None:
     if given in ("", None):
         return None
     if not board.subscore_order:
-        raise ValueError("this board keeps no second number")
+        raise ValueError("this board has no second number")
     return checked_number(given, "subscore")
 
 

@@ -211,7 +211,7 @@ class Consumer:
         count = client.hincrby(failures, event.stream_id, 1)
         extra = {"board": board.slug, "event": event.stream_id, "error": type(error).__name__}
         if count < MOST_FAILURES:
-            logger.warning("Event not stored, will be tried again", extra=extra)
+            logger.warning("Event not stored, will be retried", extra=extra)
             return
         reason = f"{type(error).__name__}: {error}"[:500]
         _bury(

@@ -113,5 +113,5 @@ def _warnings(views: Iterable[tuple[str, int]], trimmed: Sequence[Season]) -> tu
         return ()
     first, last = trimmed[0].number, trimmed[-1].number
     seasons = f"season {first}" if first == last else f"seasons {first} to {last}"
-    text = f"The log has no longer every score of {seasons}, so it cannot give back all of: "
+    text = f"The log no longer has every score of {seasons}, so it cannot restore all of: "
     return (f"{text}{', '.join(short)}.",)

@@ -176,7 +176,9 @@ def _played(board: Board, pointer: Pointer) -> Build:
 
 
 def _too_busy(board: Board) -> ServiceError:
-    return ServiceError(f"{board.name} changes too much right now; try again in a quiet minute.")
+    return ServiceError(
+        f"{board.name} changes too fast to be rebuilt; try again when it is quieter."
+    )
 
 
 def _finish(build: Build) -> None:
@@ -269,7 +271,7 @@ def _pointer(board: Board) -> Pointer:
     if pointer.state == CLOSED and not board.windows:
         raise ServiceError(
             f"{board.name} has no open season and no windows; past seasons are in SQL already. "
-            "To archive one of them again, name it."
+            "To archive one of them again, give its number."
         )
     return pointer
 

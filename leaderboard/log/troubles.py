@@ -64,7 +64,7 @@ class Watch:
         if before is not None and before.error == text:
             return
         extra = {"board": board.slug, "duty": self.duty}
-        logger.error("Failed for one board, the others go on", exc_info=error, extra=extra)
+        logger.error("Failed for one board; the others continue", exc_info=error, extra=extra)
         since = before.since if before else datetime.now(UTC)
         noted = _Noted(text, since.timestamp())
         get_redis().hset(keys.troubles(), _field(self.duty, board.slug), msgspec.json.encode(noted))

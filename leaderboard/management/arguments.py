@@ -58,7 +58,7 @@ class LeaderboardCommand(BaseCommand):
         if yes:
             return
         if not sys.stdin.isatty():
-            raise CommandError(f"{question} Add --yes to do it without being asked.")
+            raise CommandError(f"{question} Add --yes to confirm.")
         self.stderr.write(f"{question} [y/N] ", ending="")
         self.stderr.flush()
         if input().strip().lower() not in {"y", "yes"}:
@@ -84,7 +84,7 @@ def board_named(slug: str) -> Board:
         return Board.objects.at(slug).get()
     except Board.DoesNotExist:
         known = list(Board.objects.order_by("slug").values_list("slug", flat=True)[:20])
-        hint = f"There are: {', '.join(known)}." if known else "There is none yet."
+        hint = f"Choose from: {', '.join(known)}." if known else "There are no boards yet."
         raise CommandError(f"There is no board {slug!r}. {hint}") from None
 
 

@@ -29,13 +29,16 @@ class Migration(migrations.Migration):
                 (
                     "slug",
                     models.CharField(
-                        help_text="The board's place under /boards/, such as summer-cup. Small letters, digits and hyphens. It also names the board's keys in Redis and cannot be changed later.",
+                        help_text="The board's address under /boards/, such as summer-cup: "
+                        "lowercase letters, digits and hyphens. It also names the "
+                        "board's keys in Redis and cannot be changed later.",
                         max_length=64,
                         unique=True,
                         validators=[
                             django.core.validators.RegexValidator(
                                 "^[a-z0-9]+(-[a-z0-9]+)*$",
-                                "Use small letters, digits and single hyphens, such as summer-cup.",
+                                "Use lowercase letters, digits and single hyphens, such as "
+                                "summer-cup.",
                             )
                         ],
                         verbose_name="address",
@@ -65,7 +68,8 @@ class Migration(migrations.Migration):
                             ("sum", "Add up"),
                         ],
                         default="best",
-                        help_text="What a submitted score does to the one on the board. A game server may say otherwise in a single call.",
+                        help_text="How a submitted score changes the one on the board. A game "
+                        "server can choose another way for a single request.",
                         max_length=4,
                         verbose_name="a new score",
                     ),
@@ -79,7 +83,7 @@ class Migration(migrations.Migration):
                             ("member", "By player id"),
                         ],
                         default="earliest",
-                        help_text="Who stands higher when two players have the same score.",
+                        help_text="Who ranks higher when two players have the same score.",
                         max_length=8,
                         verbose_name="equal scores",
                     ),
@@ -104,7 +108,9 @@ class Migration(migrations.Migration):
                         blank=True,
                         choices=[("desc", "Highest first"), ("asc", "Lowest first")],
                         default="",
-                        help_text="When set, a score may bring a second number that decides between equal scores before the time does: fewest moves, for example.",
+                        help_text="When set, a score can include a second number that decides "
+                        "between equal scores before the time does, such as the "
+                        "number of moves.",
                         max_length=4,
                         verbose_name="second number",
                     ),
@@ -113,7 +119,8 @@ class Migration(migrations.Migration):
                     "max_entries",
                     models.PositiveIntegerField(
                         blank=True,
-                        help_text="Only this many players stay on the board. Empty: no limit.",
+                        help_text="Only this many players stay on the board. Leave empty for "
+                        "no limit.",
                         null=True,
                         validators=[django.core.validators.MinValueValidator(1)],
                         verbose_name="size limit",
@@ -141,7 +148,7 @@ class Migration(migrations.Migration):
                     "largest_step",
                     models.FloatField(
                         blank=True,
-                        help_text="A submission that moves a score by more than this is refused.",
+                        help_text="A submission that changes a score by more than this is refused.",
                         null=True,
                         validators=[django.core.validators.MinValueValidator(0)],
                         verbose_name="largest step",
@@ -152,7 +159,8 @@ class Migration(migrations.Migration):
                     models.JSONField(
                         blank=True,
                         default=list,
-                        help_text="Standings kept beside the season by the same write: today, this week, this month, all time. They follow the board's time zone.",
+                        help_text="Standings kept alongside the season: today, this week, this "
+                        "month, all time. They use the board's time zone.",
                         verbose_name="windows",
                     ),
                 ),
@@ -169,7 +177,8 @@ class Migration(migrations.Migration):
                     "time_zone",
                     models.CharField(
                         default="UTC",
-                        help_text="Days, weeks and seasons begin at midnight here, such as Europe/Berlin.",
+                        help_text="Days, weeks and seasons begin at midnight in this time "
+                        "zone, such as Europe/Berlin.",
                         max_length=64,
                         validators=[leaderboard.models.schedule.validate_zone],
                         verbose_name="time zone",
@@ -218,7 +227,7 @@ class Migration(migrations.Migration):
                     "score_decimals",
                     models.PositiveSmallIntegerField(
                         default=0,
-                        help_text="Digits after the point, for decimals and durations.",
+                        help_text="Decimal places, for decimals and durations.",
                         validators=[django.core.validators.MaxValueValidator(6)],
                         verbose_name="decimals",
                     ),
@@ -237,7 +246,7 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("public", "Public: listed for everyone"),
-                            ("unlisted", "Unlisted: whoever has the address"),
+                            ("unlisted", "Unlisted: anyone who has the address"),
                             ("private", "Private: members and staff"),
                         ],
                         default="public",
@@ -262,7 +271,8 @@ class Migration(migrations.Migration):
                     "history_days",
                     models.PositiveIntegerField(
                         blank=True,
-                        help_text="Days. Older single scores of finished seasons are deleted; final standings stay. Empty: for ever.",
+                        help_text="Days. Older single scores of finished seasons are deleted; "
+                        "final standings stay. Leave empty to keep them forever.",
                         null=True,
                         validators=[django.core.validators.MinValueValidator(1)],
                         verbose_name="keep single scores for",
@@ -275,7 +285,7 @@ class Migration(migrations.Migration):
                     "members",
                     models.ManyToManyField(
                         blank=True,
-                        help_text="Accounts that see the board while it is private.",
+                        help_text="Accounts that can see the board while it is private.",
                         related_name="boards",
                         to=settings.AUTH_USER_MODEL,
                         verbose_name="members",
@@ -339,7 +349,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.CharField(
-                        help_text="As the game calls the player. It cannot be changed later.",
+                        help_text="The player's id in the game. It cannot be changed later.",
                         max_length=256,
                         primary_key=True,
                         serialize=False,
@@ -387,7 +397,7 @@ class Migration(migrations.Migration):
                         ],
                         default="shown",
                         max_length=9,
-                        verbose_name="appears",
+                        verbose_name="visibility",
                     ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
@@ -420,7 +430,7 @@ class Migration(migrations.Migration):
                     "kind",
                     models.CharField(
                         choices=[
-                            ("hidden", "Hidden: keeps the score, is not shown"),
+                            ("hidden", "Hidden: the score is kept but not shown"),
                             ("banned", "Banned: not shown, and new scores are refused"),
                         ],
                         max_length=6,
@@ -432,7 +442,7 @@ class Migration(migrations.Migration):
                     "until",
                     models.DateTimeField(
                         blank=True,
-                        help_text="Empty: until somebody lifts it.",
+                        help_text="Leave empty for no end.",
                         null=True,
                         verbose_name="until",
                     ),
@@ -443,7 +453,7 @@ class Migration(migrations.Migration):
                     "board",
                     models.ForeignKey(
                         blank=True,
-                        help_text="Empty: on every board, those made later included.",
+                        help_text="Leave empty for every board, including boards created later.",
                         null=True,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="restrictions",
@@ -491,7 +501,7 @@ class Migration(migrations.Migration):
                 ("at", models.PositiveBigIntegerField(verbose_name="time")),
                 ("op", models.CharField(max_length=16, verbose_name="change")),
                 ("player_id", models.CharField(blank=True, max_length=256, verbose_name="player")),
-                ("value", models.FloatField(null=True, verbose_name="given")),
+                ("value", models.FloatField(null=True, verbose_name="submitted")),
                 ("operator", models.CharField(blank=True, max_length=8, verbose_name="operator")),
                 ("score", models.FloatField(null=True, verbose_name="resulting score")),
                 ("subscore", models.FloatField(null=True, verbose_name="second number")),
@@ -545,7 +555,7 @@ class Migration(migrations.Migration):
                     "closes",
                     models.DateTimeField(
                         blank=True,
-                        help_text="Empty: closed by hand.",
+                        help_text="Leave empty to close it by hand.",
                         null=True,
                         verbose_name="closes",
                     ),

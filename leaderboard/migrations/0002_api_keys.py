@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                 (
                     "name",
                     models.CharField(
-                        help_text="Who uses it, such as Game server Frankfurt.",
+                        help_text="Who uses it, for example Game server Frankfurt.",
                         max_length=120,
                         verbose_name="name",
                     ),
@@ -34,12 +34,13 @@ class Migration(migrations.Migration):
                     models.CharField(editable=False, max_length=16, verbose_name="begins with"),
                 ),
                 ("digest", models.CharField(editable=False, max_length=64, unique=True)),
-                ("scopes", models.JSONField(default=list, verbose_name="may")),
+                ("scopes", models.JSONField(default=list, verbose_name="permissions")),
                 (
                     "all_boards",
                     models.BooleanField(
                         default=False,
-                        help_text="Those made later included. Otherwise only the boards chosen below.",
+                        help_text="Including boards created later. Otherwise only the boards "
+                        "selected below.",
                         verbose_name="every board",
                     ),
                 ),
@@ -47,7 +48,8 @@ class Migration(migrations.Migration):
                     "rate",
                     models.CharField(
                         blank=True,
-                        help_text="Such as 500/second, token bucket. Empty: the usual limit of keys.",
+                        help_text="For example 500/second, token bucket. Leave empty for the "
+                        "default limit of API keys.",
                         max_length=200,
                         verbose_name="rate",
                     ),
@@ -55,7 +57,10 @@ class Migration(migrations.Migration):
                 (
                     "expires_at",
                     models.DateTimeField(
-                        blank=True, help_text="Empty: never.", null=True, verbose_name="expires"
+                        blank=True,
+                        help_text="Leave empty for no expiry.",
+                        null=True,
+                        verbose_name="expires",
                     ),
                 ),
                 (

@@ -20,7 +20,9 @@ class Migration(migrations.Migration):
                     ("replicated", "When a replica of Redis has it too"),
                 ],
                 default="primary",
-                help_text="With a replica's confirmation no acknowledged score is lost when a Redis server dies, and each write takes a little longer. Without any replica every score is refused.",
+                help_text="With a replica's confirmation, no acknowledged score is lost when a "
+                "Redis server fails, and each write takes a little longer. Without a "
+                "replica, every score is refused.",
                 max_length=10,
                 verbose_name="a score counts",
             ),

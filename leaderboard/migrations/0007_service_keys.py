@@ -19,8 +19,8 @@ class Migration(migrations.Migration):
             name="is_service",
             field=models.BooleanField(
                 default=False,
-                help_text="Goes on working when the account that made it is closed or deleted. "
-                "Other keys stop with it.",
+                help_text="Keeps working when the account that created it is closed or "
+                "deleted. Other keys stop.",
                 verbose_name="service key",
             ),
         ),

@@ -30,21 +30,21 @@ class ApiKey(models.Model):
     """`Authorization: Bearer rk_…`. A change takes effect within 5 s in every process."""
 
     class Scope(models.TextChoices):
-        READ = "read", _("Read: boards, private ones among them")
-        SUBMIT = "submit", _("Submit: scores, details and places of players")
+        READ = "read", _("Read: boards, including private ones")
+        SUBMIT = "submit", _("Submit: scores, details and locations of players")
         MODERATE = "moderate", _("Moderate: remove players")
         ADMIN = "admin", _("Admin: close seasons, reset boards")
 
     name = models.CharField(
-        _("name"), max_length=120, help_text=_("Who uses it, such as Game server Frankfurt.")
+        _("name"), max_length=120, help_text=_("Who uses it, for example Game server Frankfurt.")
     )
     hint = models.CharField(_("begins with"), max_length=16, editable=False)
     digest = models.CharField(max_length=64, unique=True, editable=False)
-    scopes = models.JSONField(_("may"), default=list)
+    scopes = models.JSONField(_("permissions"), default=list)
     all_boards = models.BooleanField(
         _("every board"),
         default=False,
-        help_text=_("Those made later included. Otherwise only the boards chosen below."),
+        help_text=_("Including boards created later. Otherwise only the boards selected below."),
     )
     boards = models.ManyToManyField(
         Board, blank=True, related_name="api_keys", verbose_name=_("boards")
@@ -53,17 +53,18 @@ class ApiKey(models.Model):
         _("rate"),
         max_length=200,
         blank=True,
-        help_text=_("Such as 500/second, token bucket. Empty: the usual limit of keys."),
+        help_text=_(
+            "For example 500/second, token bucket. Leave empty for the default limit of API keys."
+        ),
     )
     expires_at = models.DateTimeField(
-        _("expires"), null=True, blank=True, help_text=_("Empty: never.")
+        _("expires"), null=True, blank=True, help_text=_("Leave empty for no expiry.")
     )
     is_service = models.BooleanField(
         _("service key"),
         default=False,
         help_text=_(
-            "Goes on working when the account that made it is closed or deleted. Other keys stop "
-            "with it."
+            "Keeps working when the account that created it is closed or deleted. Other keys stop."
         ),
     )
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True, editable=False)
@@ -108,7 +109,12 @@ class ApiKey(models.Model):
             ) from None
         if policy.has_leases:
             raise ValidationError(
-                {"rate": _("A key has a rate such as 500/second, not a number at once.")}
+                {
+                    "rate": _(
+                        "A key needs a rate such as 500/second, not a number of concurrent "
+                        "requests."
+                    )
+                }
             )
 
     @property

@@ -77,7 +77,7 @@ class Board(models.Model):
 
     class Visibility(models.TextChoices):
         PUBLIC = "public", _("Public: listed for everyone")
-        UNLISTED = "unlisted", _("Unlisted: whoever has the address")
+        UNLISTED = "unlisted", _("Unlisted: anyone who has the address")
         PRIVATE = "private", _("Private: members and staff")
 
     class Submitters(models.TextChoices):
@@ -96,12 +96,12 @@ class Board(models.Model):
         validators=[
             RegexValidator(
                 SLUG_PATTERN,
-                _("Use small letters, digits and single hyphens, such as summer-cup."),
+                _("Use lowercase letters, digits and single hyphens, such as summer-cup."),
             )
         ],
         help_text=_(
-            "The board's place under /boards/, such as summer-cup. Small letters, digits and "
-            "hyphens. It also names the board's keys in Redis and cannot be changed later."
+            "The board's address under /boards/, such as summer-cup: lowercase letters, digits "
+            "and hyphens. It also names the board's keys in Redis and cannot be changed later."
         ),
     )
     name = models.CharField(_("name"), max_length=120)
@@ -120,8 +120,8 @@ class Board(models.Model):
         choices=Operator,
         default=Operator.BEST,
         help_text=_(
-            "What a submitted score does to the one on the board. A game server may say otherwise "
-            "in a single call."
+            "How a submitted score changes the one on the board. A game server can choose "
+            "another way for a single request."
         ),
     )
     ties = models.CharField(
@@ -129,7 +129,7 @@ class Board(models.Model):
         max_length=8,
         choices=Ties,
         default=Ties.EARLIEST,
-        help_text=_("Who stands higher when two players have the same score."),
+        help_text=_("Who ranks higher when two players have the same score."),
     )
     ranking = models.CharField(
         _("places"),
@@ -145,8 +145,8 @@ class Board(models.Model):
         blank=True,
         default="",
         help_text=_(
-            "When set, a score may bring a second number that decides between equal scores before "
-            "the time does: fewest moves, for example."
+            "When set, a score can include a second number that decides between equal scores "
+            "before the time does, such as the number of moves."
         ),
     )
     max_entries = models.PositiveIntegerField(
@@ -154,7 +154,7 @@ class Board(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text=_("Only this many players stay on the board. Empty: no limit."),
+        help_text=_("Only this many players stay on the board. Leave empty for no limit."),
     )
     lowest_score = models.FloatField(
         _("lowest score"), null=True, blank=True, help_text=_("A score below this is refused.")
@@ -167,7 +167,7 @@ class Board(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(0)],
-        help_text=_("A submission that moves a score by more than this is refused."),
+        help_text=_("A submission that changes a score by more than this is refused."),
     )
     first_step = models.BooleanField(
         _("largest step for first scores"),
@@ -179,8 +179,8 @@ class Board(models.Model):
         default=list,
         blank=True,
         help_text=_(
-            "Standings kept beside the season by the same write: today, this week, this month, "
-            "all time. They follow the board's time zone."
+            "Standings kept alongside the season: today, this week, this month, all time. They "
+            "use the board's time zone."
         ),
     )
     groups = models.JSONField(
@@ -195,7 +195,9 @@ class Board(models.Model):
         max_length=64,
         default="UTC",
         validators=[validate_zone],
-        help_text=_("Days, weeks and seasons begin at midnight here, such as Europe/Berlin."),
+        help_text=_(
+            "Days, weeks and seasons begin at midnight in this time zone, such as Europe/Berlin."
+        ),
     )
     schedule = models.CharField(
         _("seasons"),
@@ -219,7 +221,7 @@ class Board(models.Model):
         _("decimals"),
         default=0,
         validators=[MaxValueValidator(6)],
-        help_text=_("Digits after the point, for decimals and durations."),
+        help_text=_("Decimal places, for decimals and durations."),
     )
     unit = models.CharField(
         _("unit"), max_length=16, blank=True, help_text=_("Shown beside the score: pts, €, km.")
@@ -236,7 +238,7 @@ class Board(models.Model):
         blank=True,
         related_name="boards",
         verbose_name=_("members"),
-        help_text=_("Accounts that see the board while it is private."),
+        help_text=_("Accounts that can see the board while it is private."),
     )
     history_days = models.PositiveIntegerField(
         _("keep single scores for"),
@@ -245,7 +247,7 @@ class Board(models.Model):
         validators=[MinValueValidator(1)],
         help_text=_(
             "Days. Older single scores of finished seasons are deleted; final standings stay. "
-            "Empty: for ever."
+            "Leave empty to keep them forever."
         ),
     )
     durability = models.CharField(
@@ -254,8 +256,9 @@ class Board(models.Model):
         choices=Durability,
         default=Durability.PRIMARY,
         help_text=_(
-            "With a replica's confirmation no acknowledged score is lost when a Redis server dies, "
-            "and each write takes a little longer. Without any replica every score is refused."
+            "With a replica's confirmation, no acknowledged score is lost when a Redis server "
+            "fails, and each write takes a little longer. Without a replica, every score is "
+            "refused."
         ),
     )
     revision = models.PositiveIntegerField(default=1, editable=False)
@@ -382,7 +385,7 @@ class Board(models.Model):
     def clean(self) -> None:
         errors: dict[str, Any] = {}
         if self.schedule == self.Schedule.CRON and not self.cron:
-            errors["cron"] = _("A cron schedule needs its cron line.")
+            errors["cron"] = _("A cron schedule needs a cron line.")
         if self.schedule != self.Schedule.CRON and self.cron:
             errors["cron"] = _("A cron line works only with the cron schedule.")
         if (

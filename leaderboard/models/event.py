@@ -25,7 +25,7 @@ class ScoreEvent(models.Model):
     at = models.PositiveBigIntegerField(_("time"))
     op = models.CharField(_("change"), max_length=16)
     player_id = models.CharField(_("player"), max_length=256, blank=True)
-    value = models.FloatField(_("given"), null=True)
+    value = models.FloatField(_("submitted"), null=True)
     operator = models.CharField(_("operator"), max_length=8, blank=True)
     score = models.FloatField(_("resulting score"), null=True)
     subscore = models.FloatField(_("second number"), null=True)

@@ -26,7 +26,7 @@ class Restriction(models.Model):
     """Hidden: keeps playing, unseen. Banned: hidden, and new scores are refused."""
 
     class Kind(models.TextChoices):
-        HIDDEN = "hidden", _("Hidden: keeps the score, is not shown")
+        HIDDEN = "hidden", _("Hidden: the score is kept but not shown")
         BANNED = "banned", _("Banned: not shown, and new scores are refused")
 
     player = models.ForeignKey(
@@ -39,12 +39,12 @@ class Restriction(models.Model):
         blank=True,
         related_name="restrictions",
         verbose_name=_("board"),
-        help_text=_("Empty: on every board, those made later included."),
+        help_text=_("Leave empty for every board, including boards created later."),
     )
     kind = models.CharField(_("kind"), max_length=6, choices=Kind)
     reason = models.CharField(_("reason"), max_length=500)
     until = models.DateTimeField(
-        _("until"), null=True, blank=True, help_text=_("Empty: until somebody lifts it.")
+        _("until"), null=True, blank=True, help_text=_("Leave empty for no end.")
     )
     created_at = models.DateTimeField(_("since"), auto_now_add=True)
     created_by = models.ForeignKey(

@@ -22,13 +22,13 @@ def validate_player_id(value: str) -> None:
     if not value or len(value.encode()) > LONGEST_ID:
         raise ValidationError(_("A player id has 1 to %(limit)s bytes.") % {"limit": LONGEST_ID})
     if any(sign < " " or sign == "\x7f" for sign in value):
-        raise ValidationError(_("A player id cannot have control characters."))
+        raise ValidationError(_("A player id cannot contain control characters."))
 
 
 def validate_avatar(value: str) -> None:
     """The https address of a picture, or a short word from which one is drawn."""
     if ":" in value and not value.startswith("https://"):
-        raise ValidationError(_("Give an address that begins with https://, or a short word."))
+        raise ValidationError(_("Enter an address that begins with https://, or a short word."))
 
 
 # The name shown for anonymous players; pages translate it.
@@ -48,7 +48,7 @@ class Player(models.Model):
         max_length=LONGEST_ID,
         primary_key=True,
         validators=[validate_player_id],
-        help_text=_("As the game calls the player. It cannot be changed later."),
+        help_text=_("The player's id in the game. It cannot be changed later."),
     )
     account = models.OneToOneField(
         settings.AUTH_USER_MODEL,
@@ -75,7 +75,9 @@ class Player(models.Model):
         help_text=_("An https:// address, or any short word: a picture is drawn from it."),
     )
     bio = models.TextField(_("about"), blank=True, max_length=500)
-    privacy = models.CharField(_("appears"), max_length=9, choices=Privacy, default=Privacy.SHOWN)
+    privacy = models.CharField(
+        _("visibility"), max_length=9, choices=Privacy, default=Privacy.SHOWN
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

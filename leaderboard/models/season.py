@@ -37,7 +37,7 @@ class Season(models.Model):
     state = models.CharField(_("state"), max_length=7, choices=State, default=State.OPEN)
     opens = models.DateTimeField(_("opens"))
     closes = models.DateTimeField(
-        _("closes"), null=True, blank=True, help_text=_("Empty: closed by hand.")
+        _("closes"), null=True, blank=True, help_text=_("Leave empty to close it by hand.")
     )
     closed_at = models.DateTimeField(_("closed at"), null=True, blank=True, editable=False)
     entries = models.PositiveIntegerField(_("players"), default=0, editable=False)

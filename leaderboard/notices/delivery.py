@@ -58,12 +58,10 @@ class Notice:
         values = data | {"board": self.board_name, "rank": number_text(data["rank"])}
         if self.kind == "overtaken":
             return (
-                gettext("%(by)s overtook you on %(board)s. You are now number %(rank)s.") % values
+                gettext("%(by)s overtook you on %(board)s. You are now at rank %(rank)s.") % values
             )
         values["season"] = season_title(data["season"], data.get("period", ""), data["number"])
-        return (
-            gettext("%(season)s of %(board)s has ended. You came in at number %(rank)s.") % values
-        )
+        return gettext("%(season)s of %(board)s has ended. You finished at rank %(rank)s.") % values
 
     @property
     def url(self) -> str:

@@ -78,7 +78,7 @@ def _set_score(request: HttpRequest, board: Board, form: forms.SetScoreForm) -> 
             field="player_id",
         )
     return Answer(
-        gettext("The details of %(player)s are changed.") % {"player": _name(board, player_id)}
+        gettext("The details of %(player)s were changed.") % {"player": _name(board, player_id)}
     )
 
 
@@ -137,7 +137,9 @@ def _limit(request: HttpRequest, board: Board, form: Any) -> Answer:
 
 def _reset(request: HttpRequest, board: Board, form: Any) -> Answer:
     count = refill(board=board, actor=_actor(request))
-    text = ngettext("%(count)s sample score is in.", "%(count)s sample scores are in.", count)
+    text = ngettext(
+        "%(count)s sample score was added.", "%(count)s sample scores were added.", count
+    )
     return Answer(text % {"count": count}, _lines(board, board.engine().get_top(5)))
 
 

@@ -42,10 +42,10 @@ class ScoreField(forms.FloatField):
         if value is None or round(value, self.decimals) == value:
             return
         if not self.decimals:
-            raise ValidationError(_("This board takes whole numbers only."), code="decimals")
+            raise ValidationError(_("This board accepts only whole numbers."), code="decimals")
         text = ngettext(
-            "This board takes at most %(count)s digit after the point.",
-            "This board takes at most %(count)s digits after the point.",
+            "This board accepts at most %(count)s decimal place.",
+            "This board accepts at most %(count)s decimal places.",
             self.decimals,
         )
         raise ValidationError(text, code="decimals", params={"count": self.decimals})
@@ -129,13 +129,15 @@ class SetScoreForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
         if data.get("score") is None and not self.errors and not self.details():
-            self.add_error("score", _("Give a score, or a detail to change."))
+            self.add_error("score", _("Enter a score or a detail to change."))
         return data
 
 
 class AddPointsForm(forms.Form):
     player_id = _player_field()
-    amount = forms.FloatField(label=_("Points to add"), help_text=_("Negative ones are taken off."))
+    amount = forms.FloatField(
+        label=_("Points to add"), help_text=_("Negative points are subtracted.")
+    )
 
 
 class TopForm(forms.Form):
@@ -153,7 +155,7 @@ class LimitForm(forms.Form):
         min_value=1,
         max_value=2**31 - 1,
         required=False,
-        help_text=_("Empty: no limit."),
+        help_text=_("Leave empty for no limit."),
     )
 
 
@@ -210,7 +212,7 @@ class TogetherForm(forms.Form):
         return values
 
     def refuse_size(self) -> None:
-        self.add_error(None, _("These have too many players to be put together; choose fewer."))
+        self.add_error(None, _("These have too many players to combine; choose fewer."))
 
 
 class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -92,14 +92,14 @@ def _share(request: HttpRequest, board: Board) -> HttpResponse:
     address = reverse("nearby", args=[board.slug])
     if "forget" in request.POST:
         nearby.forget(board, player.pk)
-        messages.success(request, gettext("Your place is deleted."))
+        messages.success(request, gettext("Your location was deleted."))
         return redirect(address)
     form = PlaceForm(_with_defaults(request.POST.dict()))
     if not form.is_valid():
-        messages.error(request, gettext("That is not a place on the map."))
+        messages.error(request, gettext("That is not a location on the map."))
         return redirect(address)
     place = nearby.share(board, player.pk, form.cleaned_data["lat"], form.cleaned_data["lon"])
-    text = gettext("Your place is shared, rounded to about a kilometre, for 30 days.")
+    text = gettext("Your location is shared for 30 days, rounded to about a kilometre.")
     messages.success(request, text)
     return redirect(f"{address}?{urlencode({'lat': place.lat, 'lon': place.lon})}")
 

@@ -53,8 +53,9 @@ def boards() -> Section:
         ],
         rows,
         _(
-            "Memory of the running season's ranking, without windows and details: about 100 bytes "
-            "a player is usual. A board that only grows wants a size limit or shorter seasons."
+            "Memory of the running season's ranking, without windows and details: about 100 "
+            "bytes per player is usual. A board that only grows needs a size limit or shorter "
+            "seasons."
         ),
         _("There is no board yet."),
         BOARDS,
@@ -84,14 +85,14 @@ def _troubles() -> Table:
     ]
     return Table(
         _("Boards in trouble"),
-        [_("Board"), _("Work of the worker"), _("Error"), _("Since")],
+        [_("Board"), _("Task"), _("Error"), _("Since")],
         rows,
         _(
-            "The worker could not do this work for these boards and tries again all the time; the "
-            "other boards are served. A row goes when the work succeeds. The worker's log has the "
-            "whole error."
+            "The worker could not do these tasks for these boards and keeps trying; other "
+            "boards are not affected. A row disappears when its task succeeds. The full error "
+            "is in the worker's log."
         ),
-        _("Every board is served."),
+        _("No board is in trouble."),
         BOARDS,
     )
 
@@ -107,8 +108,9 @@ def _facts(waiting: dict[str, int], dead: dict[str, int], failing: Table) -> lis
             _("Score log"),
             _("%(count)s waiting") % {"count": number_format(late)},
             _(
-                "Events that are in Redis and not yet in SQL. It should come back to zero within "
-                "seconds; when it only grows, no worker runs (manage.py worker) or SQL is slow."
+                "Events that are in Redis but not yet in SQL. The number should return to zero "
+                "within seconds; if it keeps growing, no worker is running (manage.py worker) "
+                "or SQL is slow."
             ),
             warning=late > LATE,
         ),
@@ -116,15 +118,18 @@ def _facts(waiting: dict[str, int], dead: dict[str, int], failing: Table) -> lis
             _("Dead letters"),
             number_format(buried),
             _(
-                "Events that could not be stored after five attempts. Zero is good; the log says "
-                "why for each of the others."
+                "Events that could not be stored after five attempts. The number should be "
+                "zero; the worker's log has the reason for each."
             ),
             warning=buried > 0,
         ),
         Fact(
-            _("Failures of the worker"),
+            _("Worker failures"),
             number_format(len(failing.rows)),
-            _("Boards for which some work of the worker fails. Zero is good; see the table below."),
+            _(
+                "Boards for which a task of the worker fails. The number should be zero; see the "
+                "table below."
+            ),
             warning=bool(failing.rows),
         ),
     ]

@@ -93,7 +93,7 @@ def _success_text(board: Board, result: ScoreResult, submitted: float) -> str:
     if result.changed:
         text = gettext("Your score is in: rank %(rank)s with %(score)s.")
     elif board.operator != Board.Operator.BEST or result.score == submitted:
-        text = gettext("Nothing changes: you stay at rank %(rank)s with %(score)s.")
+        text = gettext("Nothing changed: you stay at rank %(rank)s with %(score)s.")
     else:
         text = gettext("Your earlier score is better: you stay at rank %(rank)s with %(score)s.")
     return text % {
@@ -112,6 +112,6 @@ def profile(request: AuthenticatedHttpRequest) -> HttpResponse:
     form = ProfileForm(request.POST or None, instance=Player.objects.get(pk=player.pk))
     if request.method == "POST" and form.is_valid():
         update_profile(player=player, **form.changes())
-        messages.success(request, gettext("Saved. Every board shows it already."))
+        messages.success(request, gettext("Saved. Every board already shows it."))
         return redirect("profile")
     return render(request, "leaderboard/profile.html", {"form": form, "player": player})

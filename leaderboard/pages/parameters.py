@@ -24,7 +24,7 @@ def find_window(request: HttpRequest, board: Board) -> str:
     """The window in the address, '' for the season; 404 if the board does not have it."""
     window = request.GET.get("window", "")
     if window and window not in board.windows:
-        raise Http404(f"{board.name} keeps no window {window!r}.")
+        raise Http404(f"{board.name} has no window {window!r}.")
     return window
 
 

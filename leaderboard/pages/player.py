@@ -31,12 +31,12 @@ OTHER_BOARDS = 20
 def player_page(request: HttpRequest, slug: str, player_id: str) -> HttpResponse:
     board = find_board(request, slug)
     if not people.can_be_id(player_id):
-        raise Http404("Nobody can have this id.")
+        raise Http404("This is not a player id.")
     visits.record(request, board.slug)
     is_me = people.player_id_of(request.user) == player_id
     found = player_id if is_me else people.find_shown(board, player_id)
     if found is None:
-        raise Http404("Nobody with this id is or was on this board, or is to be seen.")
+        raise Http404("No visible player with this id is or was on this board.")
     player = Player.objects.filter(pk=found).first()
     unseen = rights.why_unseen(board, player) if is_me and player else None
     shown = player if player is None or player.privacy == Player.Privacy.SHOWN else None
@@ -54,7 +54,7 @@ def player_page(request: HttpRequest, slug: str, player_id: str) -> HttpResponse
     elif seasons:
         entry = _past_entry(seasons[0], player, shown)
     else:
-        raise Http404("Nobody with this id is or was on this board.")
+        raise Http404("No player with this id is or was on this board.")
     events = history.history(board, found, season=standings.season_seen(board))
     context: dict[str, Any] = {
         "board": board,

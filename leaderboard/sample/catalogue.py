@@ -48,8 +48,9 @@ CATALOGUE: tuple[SampleBoard, ...] = (
         slug="neon-drift",
         values={
             "name": "Neon Drift",
-            "description": "Arcade racing through a city at night. Your best run of the month "
-            "counts; whoever reaches a score first keeps the place.",
+            "description": "Arcade racing through a city at night. Your best run of the "
+            "month counts; between equal scores, the first to reach it ranks "
+            "higher.",
             "operator": "best",
             "windows": ["day", "week"],
             "schedule": "monthly",
@@ -101,8 +102,9 @@ CATALOGUE: tuple[SampleBoard, ...] = (
         slug="harbour-hackathon",
         values={
             "name": "Harbour Hackathon",
-            "description": "The jury's marks, from 0 to 100. Between equal marks fewer hours spent "
-            "decide; who is equal in both shares a place: 1, 2, 2, 4.",
+            "description": "The jury's marks, from 0 to 100. Between equal marks, fewer "
+            "hours spent decide; players equal in both share a place: 1, 2, "
+            "2, 4.",
             "operator": "set",
             "ranking": "competition",
             "subscore_order": "asc",

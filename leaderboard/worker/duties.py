@@ -81,11 +81,11 @@ class Worker:
             except OUTAGES as error:
                 if not failures:
                     logger.warning(
-                        "Interrupted, will go on", extra={"duty": name, "error": repr(error)}
+                        "Interrupted, will continue", extra={"duty": name, "error": repr(error)}
                     )
                 failures += 1
             except Exception:
-                logger.exception("Failed, will go on", extra={"duty": name})
+                logger.exception("Failed, will continue", extra={"duty": name})
                 failures += 1
             if failures:
                 self.stopping.wait(RETRY[min(failures, len(RETRY)) - 1])

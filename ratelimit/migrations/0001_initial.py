@@ -22,7 +22,9 @@ class Migration(migrations.Migration):
                 (
                     "sentence",
                     models.CharField(
-                        help_text="For example “20/minute”, or “20/minute by ip, gcra, burst 5, shadow”. What it leaves out stays as in the settings.",
+                        help_text="For example “20/minute”, or “20/minute by ip, gcra, burst "
+                        "5, shadow”. Parts that you leave out stay as in the "
+                        "settings.",
                         max_length=500,
                         verbose_name="sentence",
                     ),

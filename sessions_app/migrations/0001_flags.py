@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
                 (
                     "name",
                     models.SlugField(
-                        help_text="As the code asks for it. Do not rename it.",
+                        help_text="The name that the code uses. Do not rename it.",
                         unique=True,
                         verbose_name="name",
                     ),
@@ -39,9 +39,9 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("off", "Off"),
-                            ("on", "On for everybody"),
-                            ("percentage", "On for a share of visitors, and for those named"),
-                            ("users", "On for those named"),
+                            ("on", "On for everyone"),
+                            ("percentage", "On for a percentage of visitors and for named users"),
+                            ("users", "On for named users"),
                         ],
                         default="off",
                         max_length=10,
@@ -52,7 +52,7 @@ class Migration(migrations.Migration):
                     "percentage",
                     models.PositiveSmallIntegerField(
                         default=0,
-                        help_text="The same people stay in when it grows.",
+                        help_text="The same people stay included when it grows.",
                         validators=[django.core.validators.MaxValueValidator(100)],
                         verbose_name="percentage",
                     ),

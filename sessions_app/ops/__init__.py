@@ -142,6 +142,6 @@ def _make(source: Callable[[], Section]) -> Section:
     except Exception as error:
         logger.exception("A section of the operations page failed")
         name = getattr(source, "__name__", "section").replace("_", " ").strip().capitalize()
-        meaning = _("This part could not be asked: %(error)s. The log says more.")
+        meaning = _("This part could not be read: %(error)s. The log has the details.")
         fact = Fact(_("State"), _("unknown"), meaning % {"error": type(error).__name__}, True)
         return Section(name, 0, [fact])

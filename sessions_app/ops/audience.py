@@ -29,7 +29,7 @@ def _facts() -> list[Fact]:
         Fact(
             _("Online now"),
             number_format(presence.count()),
-            _("Seen within the last minute, each person once, whatever the number of tabs."),
+            _("Seen within the last minute. Each person counts once, however many tabs are open."),
         )
     ]
     for name, days in ((_("Visitors today"), 1), (_("This week"), 7), (_("This month"), 30)):
@@ -39,10 +39,10 @@ def _facts() -> list[Fact]:
                 name,
                 f"{number_format(estimate.count)} ± {number_format(estimate.error)}",
                 ngettext(
-                    "Different visitors on %(days)d day; counted to within 0.81 %% two times in "
-                    "three, programs left out.",
-                    "Different visitors over %(days)d days; counted to within 0.81 %% two times in "
-                    "three, programs left out.",
+                    "Unique visitors on %(days)d day, without bots, with a standard error of "
+                    "0.81 %%.",
+                    "Unique visitors over %(days)d days, without bots, with a standard error "
+                    "of 0.81 %%.",
                     days,
                 )
                 % {"days": days},
@@ -55,24 +55,25 @@ def _plots() -> list[Plot]:
     visitors, active = visits.unique_by_day(days=DAYS), visits.active_by_day(days=DAYS)
     return [
         Plot(
-            _("Visitors a day"),
-            _daily(visitors, _("Visitors a day")),
-            _("Today is not over yet: its point still rises."),
+            _("Visitors per day"),
+            _daily(visitors, _("Visitors per day")),
+            _("Today is not over yet, so its value still rises."),
         ),
         Plot(
-            _("Active players a day"),
-            _daily(active, _("Active players a day")),
+            _("Active players per day"),
+            _daily(active, _("Active players per day")),
             _(
-                "Accounts that opened a page or sent a score. Close to the number of visitors "
-                "means that most of them sign in."
+                "Accounts that opened a page or sent a score. A number close to that of "
+                "visitors means that most visitors sign in."
             ),
         ),
         Plot(
-            _("Who came back"),
+            _("Returning players"),
             _retention(visits.retention(days=COHORT_DAYS)),
             _(
-                "Of the players active on a day, how many were back after 1, 7 and 30 days. Rows "
-                "that keep their colour to the right are players who stay."
+                "Of the players active on a day, the share who were active again 1, 7 and 30 "
+                "days later. Rows that keep their colour towards the right show players who "
+                "stay."
             ),
         ),
     ]
@@ -119,15 +120,15 @@ def _retention(cohorts: list[visits.Cohort]) -> SafeString:
         for days in visits.RETURN_AFTER
     ]
     description = _(
-        "A row for each day with the number of players active on it, and the share of "
-        "them who were back after 1, 7 and 30 days."
+        "A row for each day with its number of active players and the share of them who were "
+        "active again 1, 7 and 30 days later."
     )
     if not rows:
-        return format_html('<p class="muted">{}</p>', _("Nobody was active before today."))
+        return format_html('<p class="muted">{}</p>', _("No player was active before today."))
     return grid_chart(
         rows,
         columns,
-        title=_("Who came back"),
+        title=_("Returning players"),
         description=description,
         format_value=lambda share: f"{number_format(100 * share, 0)} %",
     )

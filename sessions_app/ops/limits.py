@@ -32,8 +32,8 @@ def limits() -> Section:
             for row in found.policies
         ],
         _(
-            "Refused calls of a login are guesses. Refused page views of ordinary visitors mean "
-            "that the limit is too low; change it in the admin."
+            "Refused sign-ins are usually password guesses. Refused page views of ordinary "
+            "visitors mean that the limit is too low; change it in the admin."
         ),
         _("There is no policy."),
     )
@@ -44,13 +44,13 @@ def limits() -> Section:
             (row.policy, row.caller, date_format(localtime(row.until), "DATETIME_FORMAT"))
             for row in found.blocked
         ],
-        _("Callers that staff shut out; they are named by a hash where the name is personal."),
+        _("Callers blocked by staff. Personal names are shown as a hash."),
         _("Nobody is blocked."),
     )
     tables = [
         policies,
-        _callers(_("Refused most"), found.most_denied, _("Nobody was refused.")),
-        _callers(_("Busiest"), found.busiest, _("Nobody called.")),
+        _callers(_("Most refused"), found.most_denied, _("Nobody was refused.")),
+        _callers(_("Busiest"), found.busiest, _("No calls yet.")),
         blocked,
     ]
     return Section(_("Limits"), 40, [_fact(found)], tables)
@@ -67,8 +67,8 @@ def _fact(found: Summary) -> Fact:
         _("Limits hit today"),
         number_format(denied),
         _(
-            "Of %(calls)s calls. A few in a hundred are normal; more than a fifth of one policy's "
-            "calls is an attack or a limit that is too low. %(failed)s could not be decided "
+            "Of %(calls)s calls. A few per cent are normal; more than a fifth of one policy's "
+            "calls means an attack or a limit that is too low. %(failed)s could not be decided "
             "because Redis did not answer in time."
         )
         % {"calls": number_format(calls), "failed": number_format(failed)},
@@ -79,7 +79,7 @@ def _fact(found: Summary) -> Fact:
 def _callers(title: str, rows: Sequence[CallerRow], empty: str) -> Table:
     return Table(
         title,
-        [_("Policy"), _("Caller"), _("Times")],
+        [_("Policy"), _("Caller"), _("Refusals")],
         [(row.policy, row.caller, number_format(row.count)) for row in rows],
         _("This hour and the one before."),
         empty,

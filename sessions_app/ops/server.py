@@ -44,11 +44,11 @@ def redis_servers() -> Section:
     slow.sort(key=lambda row: str(row[0]), reverse=True)
     table = Table(
         _("Slow log"),
-        [_("When"), _("Took"), _("What"), _("First key")],
+        [_("When"), _("Duration"), _("What"), _("First key")],
         slow[:SLOW_ENTRIES],
         _(
-            "Commands above 10 ms by default. A few after a start are normal; new ones every "
-            "minute mean that something asks for too much at once."
+            "Commands that took more than 10 ms, by default. A few after a start are normal; "
+            "new ones every minute mean that something reads too much at once."
         ),
         _("Nothing has been slow since the start."),
         BOARDS,  # keys have their names
@@ -83,8 +83,8 @@ def _identity(info: dict[str, Any]) -> Iterator[Fact]:
         _("Role"),
         _("primary") if is_primary else _("replica"),
         _(
-            "A primary takes writes; it has %(count)d replicas. With none, the data lives in one "
-            "place only."
+            "A primary accepts writes; it has %(count)d replicas. Without a replica, the data "
+            "is in one place only."
         )
         % {"count": replicas}
         if is_primary
@@ -111,8 +111,8 @@ def _memory(info: dict[str, Any]) -> Iterator[Fact]:
         _("Fragmentation"),
         number_format(ratio, 2),
         _(
-            "Memory taken from the system for each byte used: 1.0 to 1.5 is good. Above, a "
-            "restart or activedefrag gives it back; below 1, the system swaps. Small servers look "
+            "System memory per byte of data: 1.0 to 1.5 is good. Above that, a restart or "
+            "activedefrag frees memory; below 1, the system is swapping. Small servers look "
             "worse than they are."
         ),
         warning=used > FRAGMENTATION_MATTERS_FROM and not 1.0 <= ratio <= GOOD_FRAGMENTATION,
@@ -136,8 +136,8 @@ def _traffic(info: dict[str, Any]) -> Iterator[Fact]:
         _("Clients"),
         number_format(clients),
         _(
-            "Of %(limit)s allowed; %(blocked)s wait for a stream. The number should not grow with "
-            "the number of visitors."
+            "Of %(limit)s allowed; %(blocked)s are waiting for a stream. The number should not "
+            "grow with the number of visitors."
         )
         % {"limit": number_format(limit), "blocked": number_format(info["blocked_clients"])},
         warning=bool(limit) and clients > MANY_CLIENTS * limit,
@@ -148,14 +148,14 @@ def _traffic(info: dict[str, Any]) -> Iterator[Fact]:
         _("Hit rate"),
         f"{number_format(100 * hits / lookups, 1)} %" if lookups else _("none yet"),
         _(
-            "Look-ups that found their key. More than half is usual here; it is low after a start "
-            "and when many visitors have no session."
+            "Lookups that found their key. More than half is usual here; it is low after a "
+            "start and when many visitors have no session."
         ),
     )
     yield Fact(
         _("Commands"),
-        _("%(rate)s a second") % {"rate": number_format(info["instantaneous_ops_per_sec"])},
-        _("One server does some 100,000 a second; well below half of that is comfortable."),
+        _("%(rate)s per second") % {"rate": number_format(info["instantaneous_ops_per_sec"])},
+        _("One server handles about 100,000 per second; stay well below half of that."),
     )
 
 
@@ -168,8 +168,8 @@ def _keeping(client: Any, info: dict[str, Any]) -> Iterator[Fact]:
         _("Persistence"),
         _("failing") if failed else ", ".join(kinds) or _("off"),
         _(
-            "The append-only file loses a second at most when the machine dies, snapshots lose "
-            "minutes, and off loses every board and session."
+            "If the machine fails, the append-only file loses at most a second, snapshots lose "
+            "minutes, and “off” loses every board and session."
         ),
         warning=failed or not kinds,
     )

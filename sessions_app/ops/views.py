@@ -51,8 +51,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
             403,
             "metrics_token_required",
             gettext(
-                "The figures are for this machine, and for whoever sends METRICS_TOKEN as a "
-                "bearer token."
+                "Metrics are available from this machine, or with METRICS_TOKEN as a bearer token."
             ),
         )
     measures.take_all()

@@ -55,7 +55,7 @@ def test_one_browser_signs_out_the_other_and_its_stream(
     assert "This device" in cards.nth(0).inner_text()
     assert "Firefox 143 on Linux" in cards.nth(1).inner_text()
     cards.nth(1).get_by_role("button").click()
-    page.get_by_text("The device is signed out.").wait_for()
+    page.get_by_text("The device was signed out.").wait_for()
     assert cards.count() == 1
 
     assert board.evaluate(
@@ -75,7 +75,7 @@ def test_a_new_password_signs_out_the_other_browser(
     for field in ("new_password1", "new_password2"):
         page.fill(f"[name={field}]", NEW_PASSWORD)
     page.click("main form .button")
-    page.get_by_text("All other devices are signed out.").wait_for()
+    page.get_by_text("All other devices were signed out.").wait_for()
     assert is_signed_in(laptop)
     assert not is_signed_in(phone)
 

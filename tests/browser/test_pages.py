@@ -247,7 +247,7 @@ def test_a_picture_that_does_not_load_leaves_the_initials(person: People, server
 def test_a_refused_location_is_said(person: People) -> None:
     page = person().open("/boards/arena/nearby/")
     page.click("[name=locate]")
-    page.wait_for_selector("text=Your browser does not say where you are.")
+    page.wait_for_selector("text=Your browser did not share your location.")
 
 
 @pytest.mark.parametrize("language", ["en", "de", "es", "fr"])

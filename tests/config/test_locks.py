@@ -31,11 +31,11 @@ def test_it_is_renewed_while_held(redis_client):
 
 def test_a_holder_learns_that_the_lock_was_lost(redis_client):
     with hold("close", timeout=0.3) as held:
-        redis_client.set(keys.lock("close"), "somebody else")
+        redis_client.set(keys.lock("close"), "another process")
         wait_for(lambda: held.lost)
         with pytest.raises(LockTakenError):
             held.check()
-    assert redis_client.get(keys.lock("close")) == b"somebody else"
+    assert redis_client.get(keys.lock("close")) == b"another process"
 
 
 def test_a_dead_holders_lock_expires(redis_client):

@@ -178,7 +178,7 @@ def test_a_second_copy_and_a_taken_port_get_one_clear_line(start, var):
     second = start("--no-worker")
     _, errors = second.process.communicate()
     assert second.process.returncode == 1
-    assert errors == "CommandError: Rostrum already runs in this folder; stop it first.\n"
+    assert errors == "CommandError: Rostrum is already running in this folder; stop it first.\n"
     first.end()
 
 

@@ -72,7 +72,7 @@ def form_values(board, **changes):
 
 def test_a_new_board_is_live_the_moment_it_is_saved(admin_of_all):
     page = admin_of_all.get(reverse("admin:leaderboard_board_add")).content.decode()
-    assert "Who stands higher when two players have the same score." in page
+    assert "Who ranks higher when two players have the same score." in page
     values = form_values(Board(), slug="summer-cup", name="Summer Cup", windows=["day"])
     answer = admin_of_all.post(reverse("admin:leaderboard_board_add"), values)
     assert answer.status_code == 302
@@ -115,10 +115,10 @@ def test_it_names_things_in_the_readers_language(admin_of_all, language, shown):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"slug": "Odd Slug"}, "small letters"),
+        ({"slug": "Odd Slug"}, "lowercase letters"),
         ({"time_zone": "Mars/Olympus"}, "not a time zone"),
         ({"schedule": "cron", "cron": "now and then"}, "is not a cron line"),
-        ({"schedule": "cron"}, "needs its cron line"),
+        ({"schedule": "cron"}, "needs a cron line"),
         ({"lowest_score": 5, "highest_score": 1}, "above the highest"),
     ],
 )
@@ -140,7 +140,7 @@ def test_the_list_shows_size_memory_and_season(board, admin_of_all):
 def test_a_rule_that_reorders_asks_first_and_then_does_it(board, admin_of_all):
     values = form_values(board, order="asc")
     page = admin_of_all.post(address("change", board), values).content.decode()
-    assert "with 3 players is made again" in page
+    assert "with 3 players is rebuilt" in page
     assert Board.objects.get().order == "desc"
     answer = admin_of_all.post(address("change", board), values | {"_confirmed": "1"})
     assert answer.status_code == 302
@@ -230,7 +230,7 @@ def test_each_deed_has_a_reason_and_an_entry_in_the_log(board, admin_of_all):
 def test_an_end_in_the_past_and_an_unknown_player_are_told_in_the_form(board, admin_of_all):
     past = {"until_0": "2020-01-01", "until_1": "10:00"}
     answer = moderate(admin_of_all, board, "ada", action="hide", reason="x", **past)
-    assert "The end must lie ahead." in answer.content.decode()
+    assert "The end must be in the future." in answer.content.decode()
     answer = moderate(admin_of_all, board, "nobody", action="remove", reason="x")
     assert "This player is not on Cup." in answer.content.decode()
     assert not Restriction.objects.exists()
@@ -337,7 +337,7 @@ def test_a_restriction_that_is_over_before_it_begins_is_told_in_the_form(board, 
     values = {"player": "ada", "kind": "banned", "reason": "Bot", "board": ""}
     past = {"until_0": "2020-01-01", "until_1": "10:00"}
     answer = admin_of_all.post(reverse("admin:leaderboard_restriction_add"), values | past)
-    assert "The end must lie ahead." in answer.content.decode()
+    assert "The end must be in the future." in answer.content.decode()
     assert not Restriction.objects.exists()
 
 

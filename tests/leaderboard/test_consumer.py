@@ -189,7 +189,7 @@ def test_a_signed_in_player_is_told_who_overtook_them(board):
     store_all()
     (notice,) = delivery.latest("ada")
     assert notice.data["by"] == "Bob"
-    assert notice.text == "Bob overtook you on Cup. You are now number 2."
+    assert notice.text == "Bob overtook you on Cup. You are now at rank 2."
     assert delivery.unread_count("ada") == 1
     delivery.mark_read("ada", notice.id)
     assert delivery.unread_count("ada") == 0
@@ -224,7 +224,7 @@ def test_the_end_of_a_season_is_told_once_to_each_who_took_part(board):
     season = seasons.close_season(board=board, actor=ACTOR)
     delivery.season_ended(season)
     (notice,) = delivery.latest("ada")
-    assert notice.text == "Season 1 of Cup has ended. You came in at number 1."
+    assert notice.text == "Season 1 of Cup has ended. You finished at rank 1."
     assert delivery.latest("away") == []
 
 

@@ -151,7 +151,7 @@ def test_notices_are_listed_and_read_once(board):
     delivery.overtaken(board, "p5", by="bob", rank=7)
     assert "unread" in client.get("/boards/cup/seasons/").content.decode()
     page = client.get("/accounts/notices/").content.decode()
-    assert "Bob overtook you on Cup. You are now number 7." in page
+    assert "Bob overtook you on Cup. You are now at rank 7." in page
     assert "New</span>" in page
     assert "New</span>" not in client.get("/accounts/notices/").content.decode()
     assert delivery.unread_count("p5") == 0

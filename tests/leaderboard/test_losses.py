@@ -79,7 +79,7 @@ def test_a_rebuild_that_would_lose_entries_names_them_and_does_nothing():
     report = again(board, check=True)
     assert (report.count, report.lost_count) == (2, 2)
     assert report.warnings == (
-        "The log has no longer every score of season 1, so it cannot give back all of: all.",
+        "The log no longer has every score of season 1, so it cannot restore all of: all.",
     )
     with pytest.raises(WouldLoseError, match=r"2 entries .*: ada \(all\), bob \(all\)"):
         again(board)

@@ -51,7 +51,7 @@ def test_a_senseless_board_is_refused_by_the_database(values):
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("slug", "a b", "small letters"),
+        ("slug", "a b", "lowercase letters"),
         ("time_zone", "Europe/Atlantis", "not a time zone"),
         ("windows", ["hour"], "Choose from"),
         ("windows", "day", "Choose from"),

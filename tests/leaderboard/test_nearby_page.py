@@ -37,7 +37,7 @@ def test_it_asks_for_a_place_and_shows_who_is_there(client, board):
     assert "&lt;b&gt;Ada&lt;/b&gt;" in page
     assert "2.2 km" in page
     empty = client.get(PAGE, {"lat": "0", "lon": "0"}).content.decode()
-    assert "Nobody has shared a place there" in empty
+    assert "Nobody has shared a location there" in empty
     assert 'name="radius" value="50"' in empty
 
 
@@ -56,7 +56,7 @@ def test_a_player_shares_a_place_and_takes_it_back(client, board):
     client.post(PAGE, {"lat": "48.137154", "lon": "11.576124"})
     (found,) = nearby.find(board, *nearby.rounded(48.137154, 11.576124), radius=1)
     assert (found.player_id, found.distance < 0.01) == (player.pk, True)
-    assert "Delete my place" in client.get(PAGE).content.decode()
+    assert "Delete my location" in client.get(PAGE).content.decode()
     client.post(PAGE, {"forget": "1"})
     assert nearby.find(board, 48.14, 11.58, radius=1) == []
 

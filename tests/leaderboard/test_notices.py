@@ -116,7 +116,7 @@ def test_old_notices_do_not_name_who_is_not_to_be_named_since(board, change):
     submit(board, "bob", 20, details={"name": "Bob"})
     store(board)
     (notice,) = delivery.latest("ada")
-    assert notice.text == "Bob overtook you on Cup. You are now number 2."
+    assert notice.text == "Bob overtook you on Cup. You are now at rank 2."
     bob = Player.objects.get(pk="bob")
     match change:
         case "hidden":
@@ -128,4 +128,4 @@ def test_old_notices_do_not_name_who_is_not_to_be_named_since(board, change):
         case _:
             profiles.update_profile(player=bob, privacy=change)
     (notice,) = delivery.latest("ada")
-    assert notice.text == "Anonymous overtook you on Cup. You are now number 2."
+    assert notice.text == "Anonymous overtook you on Cup. You are now at rank 2."

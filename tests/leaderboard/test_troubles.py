@@ -138,7 +138,7 @@ def test_staff_see_the_board_its_error_and_since_when(two, client):
     staff = User.objects.create_user("root", is_staff=True)
     staff.user_permissions.add(Permission.objects.get(codename="view_board"))
     client.force_login(staff)
-    assert "Every board is served." in client.get("/ops/").text
+    assert "No board is in trouble." in client.get("/ops/").text
     watch = troubles.Watch("archive")
     watch.failed(two[0], ValueError("<b>No such thing</b>"))
     ops.forget()
@@ -147,4 +147,4 @@ def test_staff_see_the_board_its_error_and_since_when(two, client):
     assert "Aaa" in page
     watch.works(two[0])
     ops.forget()
-    assert "Every board is served." in client.get("/ops/").text
+    assert "No board is in trouble." in client.get("/ops/").text

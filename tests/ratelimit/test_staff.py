@@ -61,7 +61,7 @@ def test_the_command_blocks_and_unblocks(redis_client):
     assert 7190 < denied.retry_after <= 7200
     assert "blocked until" in run("peek", "two", "user=42")
     assert run("unblock", "two", "user=42") == "Unblocked."
-    assert run("unblock", "two", "user=42") == "Was not blocked."
+    assert run("unblock", "two", "user=42") == "This caller was not blocked."
     assert guard.hit("two", ADA).remaining == 1  # blocked calls were not charged
     assert all(redis_client.ttl(key) > 0 for key in redis_client.scan_iter())
 
@@ -172,7 +172,7 @@ def test_the_admin_page_peeks_resets_blocks_and_unblocks(admin_client):
     assert "2 / 2" in act("reset")
     assert "Blocked until" in act("block")
     assert not guard.hit("two", ADA)
-    assert "The block is lifted" in act("unblock")
+    assert "The block was lifted" in act("unblock")
     assert guard.hit("two", ADA)
     assert ADA in admin_client.get(reverse(PAGE)).content.decode()
 

@@ -294,7 +294,7 @@ def test_a_forgotten_password_is_set_anew_by_mail(client, browser, settings):
     client.post(form_path, {"new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD})
     assert not is_signed_in(phone)
     assert client.login(username="ann", password=NEW_PASSWORD)
-    assert "used already" in Client().get(path, follow=True).text
+    assert "already been used" in Client().get(path, follow=True).text
 
 
 def test_asking_for_a_new_password_tells_nothing_by_text_or_by_time(ann, monkeypatch):

@@ -97,7 +97,7 @@ def test_nobody_signs_out_somebody_elses_device(ann):
 def test_all_others_are_signed_out(ann):
     laptop, *others = [browser(ann) for _ in range(4)]
     response = laptop.post("/accounts/devices/sign-out/", {"scope": "others"}, follow=True)
-    assert "3 other devices are signed out" in response.text
+    assert "3 other devices were signed out" in response.text
     assert is_signed_in(laptop)
     assert not any(is_signed_in(other) for other in others)
 

@@ -62,9 +62,9 @@ def test_it_shows_every_part_with_what_it_means(staff, redis_client):
         "Dead letters",
         "Score log",
         "Online now",
-        "Visitors a day",
-        "Active players a day",
-        "Who came back",
+        "Visitors per day",
+        "Active players per day",
+        "Returning players",
     ):
         assert part in page
     assert page.count('<svg class="chart"') == 3

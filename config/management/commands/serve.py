@@ -60,12 +60,12 @@ class Command(BaseCommand):
             default=min(4, os.cpu_count() or 1),
             help="web processes (default: one per core, up to four)",
         )
-        parser.add_argument("--no-worker", action="store_true", help="leave the worker out")
+        parser.add_argument("--no-worker", action="store_true", help="do not start the worker")
         parser.add_argument("--no-seed", action="store_true", help="no sample data on first run")
         parser.add_argument(
             "--no-demo", action="store_true", help="sample players do not score by themselves"
         )
-        parser.add_argument("--build", action="store_true", help="prepare static files and end")
+        parser.add_argument("--build", action="store_true", help="prepare static files and exit")
         parser.add_argument(
             "--logs",
             choices=("files", "terminal"),
@@ -81,13 +81,15 @@ class Command(BaseCommand):
         try:
             only_copy = FileLock(settings.VAR_DIR / "serve.lock")
         except AlreadyRunningError:
-            raise CommandError("Rostrum already runs in this folder; stop it first.") from None
+            raise CommandError(
+                "Rostrum is already running in this folder; stop it first."
+            ) from None
         self.check_port(host, port)
         self.check_redis()
         first_run = self.migrate()
         self.collect_static()
         if first_run and not options["no_seed"] and not settings.PRODUCTION:
-            self.say("Making sample boards …")
+            self.say("Creating sample boards …")
             call_command("seed", verbosity=0)
         serving = Serving(host, port, options)
         try:
@@ -113,8 +115,8 @@ class Command(BaseCommand):
             raise CommandError(f"Redis does not answer at REDIS_URL ({error}).") from None
         except ResponseError as error:
             raise CommandError(
-                f"Redis does not take our functions ({error}). It must be Redis or Valkey 7.0 or "
-                "later, with the rights that docs/deploying.md lists."
+                f"Redis does not accept our functions ({error}). It must be Redis or Valkey 7.0 or "
+                "later, with the permissions listed in docs/deploying.md."
             ) from None
 
     def migrate(self) -> bool:
@@ -222,7 +224,7 @@ class Serving:
             self.stop_children()
         if failed:
             hint = "; see var/log/" if self.options["logs"] == "files" else ""
-            raise CommandError(f"The {failed} process ended by itself{hint}.")
+            raise CommandError(f"The {failed} process stopped unexpectedly{hint}.")
 
     def note_signal(self, number: int, frame: FrameType | None) -> None:
         self.stopped_by = number
@@ -293,7 +295,7 @@ class Serving:
             try:
                 embedded.revive()
             except ConfigurationError:
-                logger.exception("The embedded server does not start; will try again")
+                logger.exception("The embedded server does not start; retrying")
             time.sleep(0.1)
         return ""
 

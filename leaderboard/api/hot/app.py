@@ -252,7 +252,7 @@ async def respond(
             ApiError(
                 503,
                 "busy",
-                "Too many large bodies are on their way. Try again in a moment.",
+                "Too many large bodies are being uploaded. Try again in a moment.",
                 headers={"Retry-After": "1"},
             )
         )

@@ -28,30 +28,30 @@ class ScoreIn(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         Meta(
             min_length=1,
             max_length=256,
-            description="The player's id, as your game has it: any text of up to 256 bytes.",
+            description="The player's id in your game: any text of up to 256 bytes.",
         ),
     ]
     score: Annotated[float, Meta(description="Any finite number.")]
     operator: Annotated[
         Literal["set", "best", "sum"] | UnsetType,
-        Meta(description="Instead of what the board does by itself."),
+        Meta(description="Instead of the board's own operator."),
     ] = UNSET
     subscore: Annotated[
         float | UnsetType | None,
         Meta(
-            description="Decides between equal scores, on boards that keep one. A player without "
-            "one ranks behind those who have it."
+            description="Decides between equal scores on boards with a second number. A player "
+            "without one ranks behind those who have it."
         ),
     ] = UNSET
     details: Annotated[
         dict[str, Value] | UnsetType | None,
         Meta(
-            description="Name, country (an ISO 3166-1 code such as GB), team, avatar or whatever "
-            "you show; up to 32. All are kept as text; null removes one."
+            description="Name, country (an ISO 3166-1 code such as GB), team, avatar or other "
+            "details; up to 32. All are stored as text; null removes one."
         ),
     ] = UNSET
 
-    rank: Annotated[int | UnsetType | None, Meta(description="Ignored: exported rows have it.")] = (
+    rank: Annotated[int | UnsetType | None, Meta(description="Ignored; exported rows have it.")] = (
         UNSET
     )
 
@@ -104,10 +104,10 @@ def read_rows(body: bytes, *, lines: bool) -> Sequence[Row]:
         raise body_too_large()
     parts: Sequence[bytes | msgspec.Raw] = _lines(body) if lines else _elements(body)
     if not parts:
-        raise ApiError(422, "no_rows", "There are no rows in the body.")
+        raise ApiError(422, "no_rows", "The body has no rows.")
     if len(parts) > MOST_ROWS:
         raise ApiError(
-            422, "too_many_rows", f"There are {len(parts)} rows; {MOST_ROWS} fit into one request."
+            422, "too_many_rows", f"There are {len(parts)} rows; one request can have {MOST_ROWS}."
         )
     scores = _read_at_once(body, parts, lines=lines)
     return scores or [_read_row(bytes(part), number) for number, part in enumerate(parts)]
@@ -143,9 +143,7 @@ def _read_at_once(
 def _read_row(part: bytes, number: int) -> Row:
     prefix = str(number)
     if len(part) > LARGEST_ROW:
-        return ApiError(
-            422, "row_too_large", "This row is longer than a score can be.", field=prefix
-        )
+        return ApiError(422, "row_too_large", "This row is too long.", field=prefix)
     try:
         score = codecs.decode(_score, part, prefix)
         codecs.refuse_repeated_names(part, score.names(), prefix)

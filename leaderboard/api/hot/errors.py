@@ -66,7 +66,7 @@ def as_api_error(error: Exception, prefix: str = "") -> ApiError:
         return ApiError(
             409,
             "board_busy",
-            "Another change of this board's season is under way. Try again in a moment.",
+            "Another change of this board's season is in progress. Try again in a moment.",
             headers={"Retry-After": "5"},
         )
     if isinstance(error, LeaderboardError | ServiceError):

@@ -35,7 +35,7 @@ async def watch(lane: Lane, request: Request) -> Watch:
     window, players = query.window, [checked_printable_id(player) for player in query.player]
     if window != "season" and window not in card.board.windows:
         raise LeaderboardError(
-            f"This board keeps no window {window!r}.", code="unknown_window", field="window"
+            f"This board has no window {window!r}.", code="unknown_window", field="window"
         )
     request.charged = True
     decision = await limits.acharge(caller)

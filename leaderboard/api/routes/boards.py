@@ -51,7 +51,7 @@ def described(board: Board) -> dict[str, Any]:
     summary="List boards",
 )
 def list_boards(request: HttpRequest) -> dict[str, Any]:
-    """Public boards, and with a key that may read them the private and unlisted ones it is for."""
+    """Public boards; with a key, also the private and unlisted boards that it may read."""
     caller = caller_of(request)
     found = {board.slug: board for board in visible_boards(None)}
     if callers.READ in caller.scopes:
@@ -70,7 +70,7 @@ def list_boards(request: HttpRequest) -> dict[str, Any]:
     summary="Show a board",
 )
 def show_board(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """Its rules, its season, how many are on it and how many are watching."""
+    """Its rules, its season, its number of players and how many people are watching."""
     board = board_for(request, slug)
     online = presence.count(board.slug)
     now = view(request, board, queries.ViewQuery(), online)
@@ -94,11 +94,11 @@ def show_board(request: HttpRequest, slug: str) -> dict[str, Any]:
     operation_id="getPresence",
     response=schemas.Presence,
     auth=read,
-    summary="Who is online",
+    summary="List who is online",
 )
 def show_presence(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """How many look at the board now, and those of its players who show themselves and are not
-    hidden or banned there."""
+    """How many people are watching the board, and which of its players are online, except
+    players who are anonymous, opted out, hidden or banned."""
     board = board_for(request, slug)
     accounts = presence.online_ids(board.slug, limit=MOST_NAMED)
     shown = Player.objects.filter(account_id__in=accounts, privacy=Player.Privacy.SHOWN).exclude(

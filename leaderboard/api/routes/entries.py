@@ -45,11 +45,11 @@ def start_of(now: View, query: queries.PageQuery | queries.RangeQuery) -> int | 
     operation_id="listEntries",
     response=schemas.EntryPage,
     auth=read,
-    summary="A page of entries",
+    summary="List entries by page",
 )
 def list_entries(request: HttpRequest, slug: str, query: Query[queries.PageQuery]) -> None:
-    """From the top, or from `offset`. Follow `next` until it is null to see them all: it goes on
-    behind the last entry, however many have moved meanwhile."""
+    """From the top, or from `offset`. Follow `next` until it is null to read all entries: each
+    page continues after the last entry of the page before, even if entries have moved meanwhile."""
 
 
 @router.get(
@@ -57,12 +57,12 @@ def list_entries(request: HttpRequest, slug: str, query: Query[queries.PageQuery
     operation_id="listEntriesAroundPlayer",
     response=schemas.EntryPage,
     auth=read,
-    summary="Entries around a player",
+    summary="List entries around a player",
 )
 def entries_around_player(
     request: HttpRequest, slug: str, player: str, query: Query[queries.AroundQuery]
 ) -> None:
-    """The player in the middle where the board allows it."""
+    """The player is in the middle, except near the ends of the board."""
 
 
 @router.get(
@@ -70,7 +70,7 @@ def entries_around_player(
     operation_id="listEntriesAroundRank",
     response=schemas.EntryPage,
     auth=read,
-    summary="Entries around a rank",
+    summary="List entries around a rank",
 )
 def entries_around_rank(
     request: HttpRequest,
@@ -78,7 +78,7 @@ def entries_around_rank(
     rank: Annotated[int, Field(ge=1, le=2**53)],
     query: Query[queries.AroundQuery],
 ) -> dict[str, Any]:
-    """Always `count` of them when the board has as many."""
+    """Always `count` entries if the board has that many."""
     now = view(request, board_for(request, slug), query)
     return shown(now, now.engine.get_around_rank(rank, query.count), now.engine.get_size())
 
@@ -88,12 +88,13 @@ def entries_around_rank(
     operation_id="listEntriesInRange",
     response=schemas.EntryPage,
     auth=read,
-    summary="Entries by score",
+    summary="List entries by score",
 )
 def entries_in_range(
     request: HttpRequest, slug: str, query: Query[queries.RangeQuery]
 ) -> dict[str, Any]:
-    """Scores from `low` to `high`, both included. `total` counts those, not the whole board."""
+    """Scores from `low` to `high`, both included. `total` is their number, not that of the whole
+    board."""
     now = view(request, board_for(request, slug), query)
     found = now.engine.get_range_page(
         query.low, query.high, offset=start_of(now, query), count=query.limit
@@ -106,12 +107,13 @@ def entries_in_range(
     operation_id="listEntriesAmong",
     response=schemas.Among,
     auth=read,
-    summary="Given players among themselves",
+    summary="Rank given players among themselves",
 )
 def entries_among(
     request: HttpRequest, slug: str, body: queries.AmongIn, query: Query[queries.ViewQuery]
 ) -> dict[str, Any]:
-    """A board of friends: ranked among themselves, each with the rank on the whole board."""
+    """A leaderboard of friends: the players ranked among themselves, each with the rank on the
+    whole board."""
     board = board_for(request, slug)
     # One address for every set of players: the ETag says which were asked for.
     asked = hashlib.sha256("\n".join(body.players).encode()).hexdigest()[:16]
@@ -132,7 +134,7 @@ def entries_among(
     operation_id="listEntriesOfGroup",
     response=schemas.EntryPage,
     auth=read,
-    summary="A page of one group",
+    summary="List entries of one group",
 )
 def entries_of_group(
     request: HttpRequest, slug: str, field: str, value: str, query: Query[queries.PageQuery]
@@ -152,7 +154,7 @@ def entries_of_group(
     operation_id="getDistribution",
     response=schemas.Distribution,
     auth=read,
-    summary="How the scores are spread",
+    summary="Show the distribution of scores",
 )
 def distribution(
     request: HttpRequest, slug: str, query: Query[queries.DistributionQuery]

@@ -33,14 +33,15 @@ data: {"at":"2026-11-16T12:00:00.000000Z","season":3,"state":"open",\
                 "in": "header",
                 "name": "Last-Event-ID",
                 "required": False,
-                "description": "The sequence seen last: what changed since, or a snapshot.",
+                "description": "The last sequence seen. The stream begins with what changed "
+                "since, or with a snapshot.",
                 "schema": {"type": "string"},
             }
         ],
         "responses": {
             # A number, as Ninja writes it: as text it would stand in the document twice.
             200: {
-                "description": "Server-sent events, until you leave.",
+                "description": "Server-sent events, until you disconnect.",
                 "content": {
                     "text/event-stream": {
                         "schema": {
@@ -56,20 +57,21 @@ data: {"at":"2026-11-16T12:00:00.000000Z","season":3,"state":"open",\
     },
 )
 def watch_board(request: HttpRequest, slug: str, query: Query[queries.LiveQuery]) -> HttpResponse:
-    """The first 50 entries, or the players named, as server-sent events with JSON data: each is a
-    `LiveEvent`.
+    """The first 50 entries, or the given players, as server-sent events with JSON data: each is
+    a `LiveEvent`.
 
-    `snapshot`, the first event, has every row. `rows` has those whose rank, score or details have
-    changed since the event before, each with its `previous_rank` (null for one that was not there).
-    `season` says that another season began, or that the running one has ended and none follows:
-    `state` is `closed` then, and the rows are the final ones. All three have `order` (player and
-    rank of all who are shown), `size` (the number of entries), `season` (its number) and `state`
-    (`open`, `closed`, `paused` while the board is rebuilt, `planned` before the first season).
+    `snapshot`, the first event, has every row. `rows` has the rows that changed in rank, score
+    or details since the event before, each with its `previous_rank` (null for a new row).
+    `season` is sent when another season begins, or when the running one has ended and none
+    follows: then `state` is `closed`, and the rows are the final ones. All three have `order`
+    (player and rank of all who are shown), `size` (the number of entries), `season` (its number)
+    and `state` (`open`, `closed`, `paused` while the board is rebuilt, `planned` before the first
+    season).
 
-    Changes are gathered: at most four events a second, each with the newest standings, so that two
-    scores of one player in between are told as one. Each event's id is the board's sequence; send
-    the last one back as `Last-Event-ID` to get what changed since, or a snapshot when that is too
-    long ago.
+    Changes are combined: at most four events a second, each with the newest standings, so two
+    scores of one player in between are sent as one. Each event's id is the board's sequence;
+    send the last one back as `Last-Event-ID` to get what changed since, or a snapshot if that is
+    too long ago.
     """
     board_for(request, slug)
     raise ApiError(501, "streams_need_asgi", "This server was started without live streams.")
@@ -80,14 +82,14 @@ def watch_board(request: HttpRequest, slug: str, query: Query[queries.LiveQuery]
     operation_id="createLiveTicket",
     response=live_schemas.TicketOut,
     auth=read,
-    summary="Make a ticket for a stream",
+    summary="Create a ticket for a stream",
 )
 def make_ticket(request: HttpRequest, slug: str) -> HttpResponse:
-    """For pages: a browser's `EventSource` sends no key, and no page should have one. Your server
-    makes a ticket and hands it to the page, which opens `…/live?ticket=…` within a minute. The
-    stream goes on after that, and ends within five seconds when the key is revoked or may not read
-    the board any more. It shows anonymous players by their aliases, not by the ids that the key may
-    see. To reconnect later, take a new ticket."""
+    """For web pages: a browser's `EventSource` cannot send a key, and no page should have one.
+    Your server creates a ticket and gives it to the page, which opens `…/live?ticket=…` within a
+    minute. The stream continues after that, and ends within five seconds if the key is revoked
+    or may no longer read the board. It shows anonymous players by their aliases, not by the ids
+    that the key can see. To reconnect later, create a new ticket."""
     board = board_for(request, slug)
     caller = caller_of(request)
     callers.check_scope(caller, callers.READ)

@@ -27,13 +27,14 @@ def _check_flag(request: HttpRequest) -> None:
     operation_id="shareLocation",
     response=schemas.LocationOut,
     auth=submit,
-    summary="Share a player's place",
+    summary="Share a player's location",
 )
 @once(submit)
 def share_place(
     request: HttpRequest, slug: str, player: str, body: queries.LocationIn
 ) -> HttpResponse:
-    """With the player's consent only. Rounded to about a kilometre, kept for 30 days."""
+    """Only with the player's consent. The location is rounded to about a kilometre and kept for
+    30 days."""
     _check_flag(request)
     board = board_for(request, slug, submit)
     place = nearby.share(board, named(request, player), body.lat, body.lon)
@@ -52,11 +53,11 @@ def share_place(
     operation_id="forgetLocation",
     response=schemas.Removed,
     auth=submit,
-    summary="Forget a player's place",
+    summary="Delete a player's location",
 )
 @once(submit)
 def forget_place(request: HttpRequest, slug: str, player: str) -> HttpResponse:
-    """At once. `removed` is false when there was none."""
+    """`removed` is false if there was none."""
     board = board_for(request, slug, submit)
     return reply({"removed": nearby.forget(board, named(request, player))})
 
@@ -66,12 +67,12 @@ def forget_place(request: HttpRequest, slug: str, player: str) -> HttpResponse:
     operation_id="listPlayersNearby",
     response=schemas.Nearby,
     auth=read,
-    summary="Players near a place",
+    summary="List players near a location",
 )
 def players_nearby(
     request: HttpRequest, slug: str, query: Query[queries.NearbyQuery]
 ) -> dict[str, Any]:
-    """Those who shared a place within the radius, nearest or best first."""
+    """Players who shared a location within the radius, nearest or best first."""
     _check_flag(request)
     board = board_for(request, slug)
     found = nearby.find(

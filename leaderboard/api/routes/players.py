@@ -32,13 +32,13 @@ router = Router(tags=["Players"])
     operation_id="getPlayerHistory",
     response=schemas.History,
     auth=read,
-    summary="A player's scores",
+    summary="List a player's scores",
 )
 def player_history(
     request: HttpRequest, slug: str, player: str, query: Query[queries.HistoryQuery]
 ) -> dict[str, Any]:
-    """The latest submissions that are stored, oldest first. For an alias only those of the running
-    season: past ones do not name anonymous players."""
+    """The latest stored submissions, oldest first. For an alias, only those of the running
+    season: past seasons do not name anonymous players."""
     board, player = board_for(request, slug), named(request, player)
     with_ids = caller_of(request).knows_ids(board)
     found = people.find_shown(board, player, with_ids=with_ids)
@@ -89,8 +89,8 @@ def show_player(
 def change_details(
     request: HttpRequest, slug: str, player: str, body: queries.DetailsIn
 ) -> HttpResponse:
-    """Adds to the details, replaces those given and removes those that are null; the score stays as
-    it is."""
+    """Adds or replaces the given details and removes those that are null; the score does not
+    change."""
     result = scores.update_details(
         board=board_for(request, slug, submit),
         player_id=named(request, player),
@@ -111,7 +111,7 @@ def change_details(
 )
 @once(moderate)
 def remove_player(request: HttpRequest, slug: str, player: str) -> HttpResponse:
-    """From the season and every window, with the details."""
+    """Removes the player from the season and every window, with the details."""
     moderation.remove_player(
         board=board_for(request, slug, moderate),
         player_id=named(request, player),

@@ -28,7 +28,7 @@ _row, _ = bodies.schemas()
     },
 )
 def submit_score(request: HttpRequest, slug: str) -> None:
-    """Counts by the board's operator, or by the one given. The answer has the new rank."""
+    """Uses the board's operator, or the given one. The response has the new rank."""
 
 
 @router.post(
@@ -56,8 +56,8 @@ def submit_score(request: HttpRequest, slug: str) -> None:
     },
 )
 def submit_scores(request: HttpRequest, slug: str, query: Query[queries.BulkQuery]) -> None:
-    """Up to 10,000 rows with a result for each, in order: a JSON array, or with the content type
-    `application/x-ndjson` one object on each line.
+    """Up to 10,000 rows, with a result for each, in order: a JSON array, or one object per line
+    with the content type `application/x-ndjson`.
 
-    Costs as much as one call for every 100 rows begun.
+    Counts as one request for every 100 rows or part of them.
     """

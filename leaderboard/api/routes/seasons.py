@@ -67,7 +67,7 @@ def list_seasons(request: HttpRequest, slug: str) -> dict[str, Any]:
     operation_id="getStandings",
     response=schemas.Standings,
     auth=read,
-    summary="Final standings of a season",
+    summary="Show the final standings of a season",
 )
 def season_standings(
     request: HttpRequest,
@@ -75,7 +75,7 @@ def season_standings(
     number: Annotated[int, Field(ge=1, le=2**31 - 1)],
     query: Query[queries.StandingsQuery],
 ) -> dict[str, Any]:
-    """They never change any more. `next` is the number of the page that follows; a page beyond the
+    """Final standings do not change. `next` is the number of the next page; a page beyond the
     end is empty."""
     board = board_for(request, slug)
     try:
@@ -108,7 +108,8 @@ def season_standings(
 def close_season(
     request: HttpRequest, slug: str, body: queries.CloseIn = NOTHING_SAID
 ) -> HttpResponse:
-    """Archives it and answers when the final standings are stored. The body may be empty."""
+    """Archives the season and responds when the final standings are stored. The body can be
+    empty."""
     season = seasons.close_season(
         board=board_for(request, slug, admin),
         actor=caller_of(request).actor,
@@ -135,7 +136,7 @@ def close_season(
 )
 @once(admin)
 def reset_board(request: HttpRequest, slug: str) -> HttpResponse:
-    """Takes everybody off the board and its windows. Past seasons stay."""
+    """Removes everyone from the board and its windows. Past seasons stay."""
     changing.reset_board(
         board=board_for(request, slug, admin),
         actor=caller_of(request).actor,

@@ -37,7 +37,7 @@ class Command(LeaderboardCommand):
         parser.add_argument(
             "--allow-loss",
             action="store_true",
-            help="rebuild even if entries are lost that the log does not have",
+            help="rebuild even if entries that are not in the log are lost",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -71,7 +71,7 @@ class Command(LeaderboardCommand):
             self.stdout.write(f"A rebuild would lose {result.lost_count:,} of them.")
         players = f"{result.entries:,} player" + ("" if result.entries == 1 else "s")
         if result.swapped:
-            self.stdout.write(f"{name} is rebuilt: {players}, {result.count:,} differed.")
+            self.stdout.write(f"{name} was rebuilt: {players}, {result.count:,} differed.")
         elif result.count:
             self.stdout.write(f"{result.count:,} differ; the log has {players}.")
             sys.exit(1)

@@ -37,7 +37,7 @@ class Command(LeaderboardCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["season"] and options["keep_archive"]:
-            raise CommandError("--season keeps the archive anyway; leave --keep-archive out.")
+            raise CommandError("--season always keeps the archive; omit --keep-archive.")
         if options["board"]:
             boards = [board_named(options["board"])]
         else:

@@ -21,7 +21,7 @@ class Command(LeaderboardCommand):
         "  manage.py season list\n"
         "  manage.py season list summer-cup\n"
         "  manage.py season close summer-cup              with a schedule, the next begins\n"
-        "  manage.py season close summer-cup --open-next  the next begins in any case\n"
+        "  manage.py season close summer-cup --open-next  the next one always begins\n"
         "  manage.py season close summer-cup --final      no season follows; asks first\n"
         '  manage.py season open summer-cup --name "Finals" --closes "2027-01-31 18:00"\n'
         "Times are in the board's own zone.\n"
@@ -40,7 +40,7 @@ class Command(LeaderboardCommand):
         closing.add_argument("board")
         after = closing.add_mutually_exclusive_group()
         after.add_argument(
-            "--open-next", action="store_true", help="begin the next season in the same instant"
+            "--open-next", action="store_true", help="start the next season at the same moment"
         )
         after.add_argument(
             "--final",

@@ -90,7 +90,7 @@ class Command(LeaderboardCommand):
         boards_gone = ", ".join(removed.boards) or "no board"
         self.report(f"Removed: {boards_gone}; {removed.players:,} players.")
         if removed.admin:
-            self.report(f"The account {trial.ADMIN} is gone; it had its first password.")
+            self.report(f"The account {trial.ADMIN} was deleted; it still had its first password.")
 
     def seed(self, samples: list[SampleBoard], players: int, seed: int) -> None:
         everyone = list(chain([ADMIN], people(players, seed)))

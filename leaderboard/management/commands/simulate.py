@@ -25,13 +25,13 @@ REST = 1.0  # seconds until the next check, when nobody watches
 
 class Command(LeaderboardCommand):
     help = (
-        "Submit scores of made-up players now and then, so that open boards move. Asks before it "
-        "scores on a board that is not a demo. Stop with Ctrl-C."
+        "Submit scores of made-up players, so that open boards move. Asks before it scores on "
+        "a board that is not a demo. Stop with Ctrl-C."
     )
     examples = (
         "  manage.py simulate                          two scores a second over all demo boards\n"
         "  manage.py simulate --board neon-drift --rate 10\n"
-        "  manage.py simulate --while-watched          only on boards that somebody looks at\n"
+        "  manage.py simulate --while-watched          only on boards that someone watches\n"
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -40,7 +40,7 @@ class Command(LeaderboardCommand):
         parser.add_argument("--count", type=positive, help="stop after this many scores")
         parser.add_argument("--seed", type=int, help="the same number gives the same scores")
         parser.add_argument(
-            "--while-watched", action="store_true", help="rest while nobody looks at a board"
+            "--while-watched", action="store_true", help="pause while nobody watches a board"
         )
         parser.add_argument(
             "--yes", action="store_true", help="do not ask before scoring on a board of your own"
@@ -60,7 +60,7 @@ class Command(LeaderboardCommand):
         exit_with_parent()
         watched_only = options["while_watched"]
         if not watched_only and not self.boards(options["board"]):
-            raise CommandError("There is no demo board; `manage.py seed` makes some.")
+            raise CommandError("There is no demo board; `manage.py seed` creates some.")
         chance = random.Random(options["seed"])  # noqa: S311 sample scores, the same for the same seed
         crowds: dict[str, Players] = {}
         sent = 0

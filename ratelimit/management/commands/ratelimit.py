@@ -35,8 +35,8 @@ class Command(BaseCommand):
         verbs = parser.add_subparsers(dest="verb", required=True, metavar="verb")
         verbs.add_parser("list", help="every policy, as it is in force")
         for verb, text in (
-            ("peek", "how a caller stands"),
-            ("reset", "forget what was counted"),
+            ("peek", "show a caller's limits"),
+            ("reset", "reset a caller's counters"),
             ("block", "refuse every call for a time"),
             ("unblock", "lift a block"),
         ):
@@ -62,7 +62,7 @@ class Command(BaseCommand):
         decision = selectors.peek(policy, caller)
         for limit, standing in zip(decision.policy.limits, decision.limit_states, strict=True):
             self.stdout.write(
-                f"{limit}: {standing.remaining} of {standing.limit} left, all back in "
+                f"{limit}: {standing.remaining} of {standing.limit} left, full reset in "
                 f"{standing.reset_after:.1f} s"
                 + (f", next in {standing.retry_after:.1f} s" if standing.retry_after else "")
             )
@@ -86,7 +86,7 @@ class Command(BaseCommand):
 
     def _unblock(self, policy: str, caller: str, options: dict[str, Any]) -> None:
         was_blocked = services.unblock_caller(policy=policy, caller=caller, actor=_actor())
-        self.stdout.write("Unblocked." if was_blocked else "Was not blocked.")
+        self.stdout.write("Unblocked." if was_blocked else "This caller was not blocked.")
 
 
 def _duration(text: str) -> int:
@@ -102,7 +102,7 @@ def _caller(policy: str, text: str) -> str:
     except policies.UnknownPolicyError as error:
         raise CommandError(str(error)) from error
     except ValueError as error:
-        raise CommandError(f"{text!r} names no caller of {policy}: {error}.") from error
+        raise CommandError(f"{text!r} is not a caller of {policy}: {error}.") from error
 
 
 def _actor() -> str:

@@ -50,7 +50,7 @@ def test_an_error_leaves_the_connection_usable(redis_client):
     redis_client.rpush(KEY, "another type")
     board = RedisLeaderboard(redis_client, KEY)
     for _ in range(3):
-        with pytest.raises(ValueError, match="something else"):
+        with pytest.raises(ValueError, match="another type"):
             board.upsert_user("player", 1)
     redis_client.delete(KEY)
     assert board.upsert_user("player", 1)["rank"] == 1

@@ -46,7 +46,7 @@ def test_no_page_has_the_id_of_an_anonymous_player(client: Client, board: Board,
 
 def test_nobody_is_found_by_the_id_of_an_anonymous_player(client: Client, board: Board) -> None:
     become("anonymous")
-    assert "Nobody matches" in text(client, "/boards/cup/?q=ada")
+    assert "No players found" in text(client, "/boards/cup/?q=ada")
     assert client.get("/boards/cup/players/ada/").status_code == 404
 
 

@@ -100,10 +100,10 @@ def test_it_filters_by_all_that_is_asked_for(client: Client, db: None) -> None:
     assert ranked(response) == [(1, "p0"), (2, "p3")]
     assert "Ranked among themselves" in response.content.decode()
     assert "2 players" in response.content.decode()
-    assert "Show everybody" in response.content.decode()
+    assert "Show everyone" in response.content.decode()
     # A search shows the ranks of the whole board.
     assert ranked(client.get(f"{base}?q=Player&team=Red")) == [(1, "p0"), (3, "p2"), (4, "p3")]
-    assert "Nobody matches" in client.get(f"{base}?country=FR&team=Blue").content.decode()
+    assert "No players found" in client.get(f"{base}?country=FR&team=Blue").content.decode()
 
 
 def test_a_combined_filter_says_where_it_stopped(
@@ -114,7 +114,7 @@ def test_a_combined_filter_says_where_it_stopped(
     for number in range(3):
         score(board, f"p{number}", 100 - number, country="DE", team="Red")
     text = client.get("/boards/teams/?country=DE&team=Red").content.decode()
-    assert "Only the best 2 of the team were looked at." in text
+    assert "Only the best 2 players of the team were searched." in text
 
 
 @pytest.mark.parametrize("query", ["page=0", "page=-1", "page=x", "rank=0", "page=9" * 20])
@@ -138,7 +138,7 @@ def test_it_finds_players_by_name_and_id(client: Client, board: Board) -> None:
     assert ranked(client.get("/boards/cup/?q=lovel")) == [(2, "ada")]
     assert ranked(client.get("/boards/cup/?q=bob")) == [(1, "bob")]
     assert ranked(client.get("/boards/cup/?q=Secret")) == []
-    assert "Nobody matches" in client.get("/boards/cup/?q=" + "x" * 10_000).content.decode()
+    assert "No players found" in client.get("/boards/cup/?q=" + "x" * 10_000).content.decode()
 
 
 def test_it_shows_my_place_and_what_the_next_takes(client: Client, board: Board) -> None:

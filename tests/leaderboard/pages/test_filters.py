@@ -72,7 +72,7 @@ def test_an_exact_value_wins_over_one_in_another_case(client: Client, board: Boa
 def test_a_value_that_nobody_has_finds_nobody(client: Client, board: Board) -> None:
     response = client.get(f"{PAGE}?team=Nobody")
     assert ranked(response) == []
-    assert "Nobody matches" in response.content.decode()
+    assert "No players found" in response.content.decode()
 
 
 def test_nearby_appears_only_where_the_board_has_places(client: Client, board: Board) -> None:

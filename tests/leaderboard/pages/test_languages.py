@@ -48,7 +48,7 @@ PAGES = [
 SIGNED_OUT = ["/accounts/login/", "/accounts/signup/", "/boards/cup/"]
 # Words of ours that are on most pages, or on these; none of them is the same elsewhere.
 ENGLISH = re.compile(
-    r">\s*(Boards|Skip to the content|Colours|Language|Rank|Player|Past seasons|Sign in|Join|You|"
+    r">\s*(Boards|Skip to content|Colours|Language|Rank|Player|Past seasons|Sign in|Join|You|"
     r"Notices|Refresh|Standings|Last updated|Season|Save|Show|players)\s*<"
 )
 

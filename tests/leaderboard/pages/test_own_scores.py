@@ -90,7 +90,7 @@ def test_an_equal_score_is_not_called_worse(ada: Client) -> None:
     open_board()
     ada.post(PAGE, {"score": "12"})
     equal = ada.post(PAGE, {"score": "12"}, follow=True).content.decode()
-    assert "Nothing changes: you stay at rank 1 with 12." in equal
+    assert "Nothing changed: you stay at rank 1 with 12." in equal
     worse = ada.post(PAGE, {"score": "11"}, follow=True).content.decode()
     assert "Your earlier score is better" in worse
 
@@ -106,10 +106,10 @@ def test_where_the_best_does_not_count_no_score_is_called_worse(ada: Client, ope
 @pytest.mark.parametrize(
     ("rules", "typed", "refusal"),
     [
-        ({}, "1.5", "whole numbers only"),
-        ({"score_format": "decimals", "score_decimals": 2}, "1.505", "at most 2 digits"),
-        ({"score_format": "decimals", "score_decimals": 1}, "1.55", "at most 1 digit after"),
-        ({"score_format": "duration", "order": "asc"}, "1:02.5", "whole numbers only"),
+        ({}, "1.5", "only whole numbers"),
+        ({"score_format": "decimals", "score_decimals": 2}, "1.505", "at most 2 decimal places"),
+        ({"score_format": "decimals", "score_decimals": 1}, "1.55", "at most 1 decimal place"),
+        ({"score_format": "duration", "order": "asc"}, "1:02.5", "only whole numbers"),
     ],
 )
 def test_decimals_are_refused_where_the_board_has_none(

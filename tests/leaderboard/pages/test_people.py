@@ -174,7 +174,7 @@ class TestConsole:
 
     def test_it_resets_sample_data(self, client: Client, demo: Board) -> None:
         score(demo, "mine", 3)
-        assert "sample scores are in" in text_of(self.post(client, "reset", sure="on"))
+        assert "sample scores were added" in text_of(self.post(client, "reset", sure="on"))
         assert demo.engine().get_rank("mine") is None
         assert demo.engine().get_size() == 201
 
@@ -191,7 +191,7 @@ class TestConsole:
         [
             ("set", {"player_id": "", "score": "1"}, "This field is required."),
             ("set", {"player_id": "a", "score": "nan"}, "Enter a number."),
-            ("set", {"player_id": "a"}, "Give a score"),
+            ("set", {"player_id": "a"}, "Enter a score"),
             ("set", {"player_id": "a", "score": "1", "avatar": "javascript:1"}, "https://"),
             ("set", {"player_id": "nobody", "team": "x"}, "is not on the board"),
             ("top", {"count": "0"}, "greater than or equal to 1"),
