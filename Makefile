@@ -53,7 +53,7 @@ bench: .venv/dev.stamp ## measure, as ratios, and print the tables
 	$(BIN)/python -m bench $(ARGS)
 
 screenshots: .venv/dev.stamp ## take pictures of every page into docs/screenshots
-	$(BIN)/python -m tests.screenshots
+	$(BIN)/python -m tests.screenshots $(ARGS)
 
 messages: .venv/dev.stamp ## gather texts for translation and compile them (Debian: gettext)
 	$(BIN)/python manage.py makemessages -l de -l es -l fr --no-obsolete --no-location --no-wrap \

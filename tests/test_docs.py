@@ -59,3 +59,14 @@ def test_pins_are_exact():
                 or line.startswith(("#", "-r "))
                 or re.fullmatch(r"[\w.\[\],-]+==[\w.]+", line)
             )
+
+
+def test_the_path_of_a_score_is_short_and_names_real_files():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    path = page.partition("## The path of a score")[2].partition("From Redis to readers")[0]
+    assert 8 <= len(re.findall(r"^\d+\. ", path, re.MULTILINE)) <= 12
+    named = re.findall(r"`([a-z_/]+\.(?:py|lua|html))`", page)
+    assert len(named) > 30
+    # Inside `leaderboard/` a path can be written from there.
+    folders = (ROOT, ROOT / "leaderboard")
+    assert [name for name in named if not any((place / name).exists() for place in folders)] == []
