@@ -153,7 +153,7 @@ def test_a_rule_that_reorders_asks_first_and_then_does_it(board, admin_of_all):
 def test_a_smaller_limit_says_who_leaves(board, admin_of_all):
     values = form_values(board, max_entries=2)
     page = admin_of_all.post(address("change", board), values).content.decode()
-    assert "the last 1 players leave" in page
+    assert "the last 1 players are removed" in page
     admin_of_all.post(address("change", board), values | {"_confirmed": "1"})
     assert ids(Board.objects.get().engine().get_top(9)) == ["ada", "bob"]
 

@@ -132,7 +132,7 @@ def test_a_rebuild_checks_and_mends(board):
     with pytest.raises(SystemExit) as end:
         run("rebuild", "cup", "--check")
     assert end.value.code == 1
-    assert "cup is rebuilt: 3 players, 3 differed." in run("rebuild", "cup")
+    assert "cup was rebuilt: 3 players, 3 differed." in run("rebuild", "cup")
     assert ids(board.engine().get_top(9)) == ["ada", "bob", "cy"]
 
 

@@ -264,7 +264,7 @@ def test_a_season_whose_archive_is_emptier_than_its_log_is_archived_again():
         run("rebuild", "cup", "--season", "1", "--check")
     assert end.value.code == 1
     assert not FinalStanding.objects.exists()
-    assert "season 1, is rebuilt: 5 players, 5 differed" in run("rebuild", "cup", "--season", "1")
+    assert "season 1, was rebuilt: 5 players, 5 differed" in run("rebuild", "cup", "--season", "1")
     season = Season.objects.get()
     assert (season.state, season.entries) == ("closed", 5)
     assert final(season) == EVERYBODY

@@ -157,7 +157,7 @@ def test_the_administrator_of_the_trial_stays_while_nobody_else_administers(tmp_
     seed(boards=1)
     assert User.objects.get(username="admin").player.pk == "admin"
     User.objects.create_superuser("mira")
-    assert "The account admin is gone" in run("seed", "--remove", "--yes")
+    assert "The account admin was deleted" in run("seed", "--remove", "--yes")
     assert not User.objects.filter(username="admin").exists()
 
 

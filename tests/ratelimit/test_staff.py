@@ -37,7 +37,7 @@ def test_the_command_lists_policies():
 def test_the_command_peeks_without_charging():
     guard.hit("two", ADA)
     for _ in range(2):
-        assert run("peek", "two", "user=42").startswith("2/hour fixed window: 1 of 2 left, all b")
+        assert run("peek", "two", "user=42").startswith("2/hour fixed window: 1 of 2 left, full r")
 
 
 def test_the_command_spells_hashed_callers_as_requests_do():
