@@ -91,6 +91,11 @@ def test_what_a_service_names_exists(compose):
                 assert source in compose["volumes"]
 
 
+def test_a_stop_during_the_start_is_not_lost(compose):
+    # As process 1 a program gets no signal before it has a handler for it.
+    assert all(one["init"] for one in compose["services"].values() if "build" in one)
+
+
 def test_who_waits_for_health_waits_for_somebody_who_tells(compose, steps):
     in_image = any(name == "HEALTHCHECK" for name, _ in steps)
     for service in compose["services"].values():

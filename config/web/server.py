@@ -10,6 +10,7 @@ from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
+from granian.server.common import AbstractServer
 
 from config.processes import Wakeup, exit_with_parent
 from config.web.sending import end_stalled_connections
@@ -20,10 +21,30 @@ PLACES = 20_000
 LARGEST_HEAD = 16 * 1024  # bytes of request line and headers; more is 431
 
 
+class Interrupt(Wakeup):
+    """What granian's signal handlers set and its main loop waits for.
+
+    The loop clears it after it has looked which signals came; one that came in between stays set.
+    """
+
+    def __init__(self, server: AbstractServer[Any]) -> None:
+        super().__init__()
+        self._server = server
+
+    def clear(self) -> None:
+        super().clear()
+        if self._server.interrupt_signal:
+            self.set()
+
+
 def serve(
     host: str, port: int, processes: int, application: str = "config.asgi:application"
 ) -> None:
     exit_with_parent()
+    build(host, port, processes, application).serve(target_loader=load)
+
+
+def build(host: str, port: int, processes: int, application: str) -> AbstractServer[Any]:
     server = Granian(
         application,
         address=host,
@@ -42,9 +63,8 @@ def serve(
         respawn_failed_workers=True,
         log_level=LogLevels.warning,
     )
-    # Granian's signal handlers set this event while its main thread waits for it.
-    server.main_loop_interrupt = Wakeup()  # type: ignore[assignment]
-    server.serve(target_loader=load)
+    server.main_loop_interrupt = Interrupt(server)  # type: ignore[assignment]
+    return server
 
 
 def load(application: str) -> Any:

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from config.processes import Wakeup
+from config.web import server
 from tests.servers import wait_for
 
 # A timer's signals come while the main thread is anywhere inside `wait`, `clear` or between them.
@@ -82,3 +83,21 @@ def test_a_full_pipe_still_wakes():
     for _ in range(100_000):
         event.set()
     assert event.is_set()
+
+
+def test_a_signal_that_comes_while_a_web_process_is_replaced_is_not_lost(monkeypatch):
+    web = server.build("127.0.0.1", 0, 1, "config.asgi:application")
+
+    class Ended(list):
+        """Web processes that have ended; the signal comes after the loop has looked for one."""
+
+        def clear(self):
+            super().clear()
+            web.signal_handler_interrupt()
+
+    monkeypatch.setattr(web, "interrupt_children", Ended([0]))
+    monkeypatch.setattr(web, "_respawn_workers", lambda *_: None)
+    web.main_loop_interrupt.set()
+    loop = threading.Thread(target=web._serve_loop, args=(None, None), daemon=True)
+    loop.start()
+    wait_for(lambda: not loop.is_alive())

@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
@@ -289,13 +290,10 @@ class Serving:
 
     def watch(self) -> str:
         """Wait for a signal (empty) or for a child that ends by itself (its name)."""
+        threading.Thread(target=revive_embedded, name="embedded watch", daemon=True).start()
         while self.stopped_by is None:
             if name := self.ended():
                 return name
-            try:
-                embedded.revive()
-            except ConfigurationError:
-                logger.exception("The embedded server does not start; retrying")
             time.sleep(0.1)
         return ""
 
@@ -310,6 +308,17 @@ class Serving:
                 # With its own children: the session it leads.
                 os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
+
+
+def revive_embedded() -> None:
+    """Start the embedded server again whenever it has died. In a thread of its own: with much data
+    a start takes a minute, and so does waiting for another process that starts it."""
+    while True:
+        try:
+            embedded.revive()
+        except (ConfigurationError, OSError):
+            logger.exception("The embedded server does not start; will try again")
+        time.sleep(0.1)
 
 
 def answers(host: str, port: int) -> bool:
