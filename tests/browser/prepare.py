@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 PASSWORD = "correct horse battery staple"
+ADA = 1000  # the number of the account "ada"
 COUNTRIES = ("DE", "BR", "JP", "", "US")
 
 
@@ -28,7 +29,7 @@ def main() -> None:
         Flag.objects.update_or_create(name=name, defaults={"state": Flag.State.ON})
     users = get_user_model().objects
     users.create_superuser("root", password=PASSWORD)
-    ada = users.create_user("ada", password=PASSWORD)
+    ada = users.create_user("ada", password=PASSWORD, id=ADA)
     Player.objects.create(id="p30", account=ada, display_name="Ada Lovelace", country="GB")
     arena = create_board(
         actor=actor,

@@ -7,17 +7,25 @@ from typing import Any
 
 from sessions_app import keys, presence
 from tests.browser.conftest import Person, Server
+from tests.browser.prepare import ADA
 from tests.servers import wait_for
 
-
-def seen(redis: Any, accounts: str) -> dict[bytes, float]:
-    return dict(redis.zrange(accounts, 0, -1, withscores=True))
+VIEWER = presence.account_viewer(ADA)
 
 
-def newly_seen(redis: Any, accounts: str, before: dict[bytes, float]) -> list[bytes]:
-    """Those who came since; people of other tests may still be there for a while."""
-    now = seen(redis, accounts)
-    return [viewer for viewer, at in now.items() if at > before.get(viewer, 0)]
+def last_seen(redis: Any, accounts: str) -> float:
+    return redis.zscore(accounts, VIEWER) or 0.0
+
+
+def check_left(redis: Any, accounts: str, leave: Callable[[], Any]) -> None:
+    """Somebody who leaves their last tab counts as gone `GRACE` seconds later, not after the
+    minute of somebody who was only not seen."""
+    shift = presence.HORIZON - presence.GRACE
+    before = redis.time()[0]
+    assert last_seen(redis, accounts) > before - shift
+    leave()
+    wait_for(lambda: last_seen(redis, accounts) <= redis.time()[0] - shift)
+    assert last_seen(redis, accounts) >= before - shift
 
 
 def test_a_person_is_here_until_the_last_tab_is_left(
@@ -26,26 +34,19 @@ def test_a_person_is_here_until_the_last_tab_is_left(
     one = person("ada")
     accounts = keys.site_accounts()
     with server.redis.client() as redis:
-
-        def seconds_left() -> float:
-            return redis.zscore(accounts, viewer) + presence.HORIZON - redis.time()[0]
-
-        before = seen(redis, accounts)
-        first = one.open("/accounts/")
-        wait_for(lambda: newly_seen(redis, accounts, before))
-        (viewer,) = newly_seen(redis, accounts, before)
-        wait_for(lambda: seconds_left() > 50)
-        second = one.context.new_page()
-        second.goto("/accounts/devices/")
-        second.wait_for_load_state("networkidle")
-        last = redis.zscore(accounts, viewer)
+        first, second = one.page, one.context.new_page()
+        for tab, path in ((first, "/accounts/"), (second, "/accounts/devices/")):
+            opened = redis.time()[0]
+            with tab.expect_response(lambda answer: "/live/" in answer.url):
+                tab.goto(path)
+            wait_for(lambda opened=opened: last_seen(redis, accounts) >= opened)
 
         first.goto("about:blank")
-        # The other tab speaks up, a second later.
-        wait_for(lambda: redis.zscore(accounts, viewer) > last, timeout=30)
+        left = redis.time()[0]
+        # The other tab is still seen, every `BEAT` seconds.
+        wait_for(lambda: last_seen(redis, accounts) > left, timeout=60)
 
-        second.goto("about:blank")
-        wait_for(lambda: 0 < seconds_left() <= presence.GRACE)
+        check_left(redis, accounts, lambda: second.goto("about:blank"))
 
 
 def test_watching_a_board_shows_at_once_on_its_page(
@@ -54,14 +55,7 @@ def test_watching_a_board_shows_at_once_on_its_page(
     watcher = person("ada")
     with server.redis.client() as redis:
         accounts = keys.board_accounts("arena")
-        before = seen(redis, accounts)
+        opened = redis.time()[0]
         watcher.open_live()
-        wait_for(lambda: newly_seen(redis, accounts, before))
-        (viewer,) = newly_seen(redis, accounts, before)
-        watcher.open("about:blank")
-        wait_for(
-            lambda: (
-                redis.zscore(accounts, viewer) + presence.HORIZON - redis.time()[0]
-                <= presence.GRACE
-            )
-        )
+        wait_for(lambda: last_seen(redis, accounts) >= opened)
+        check_left(redis, accounts, lambda: watcher.open("about:blank"))

@@ -9,6 +9,7 @@ import config.redis.connections
 from config.redis.connections import get_redis
 from ratelimit import guard, policies, services
 from ratelimit.decision import Reason
+from tests.patience import PRODUCT_ANSWER_TIMEOUT
 from tests.servers import RedisServer, redis_server, wait_for
 
 
@@ -94,7 +95,7 @@ async def test_the_async_twin_also_decides_without_redis(settings):
 
 
 def test_a_silent_redis_is_asked_a_few_times_and_then_left_alone(settings, monkeypatch):
-    limit = settings.PRODUCT_ANSWER_TIMEOUT["limits"]
+    limit = PRODUCT_ANSWER_TIMEOUT["limits"]
     monkeypatch.setitem(config.redis.connections.ANSWER_TIMEOUT, "limits", limit)
     asked = []
     hit = guard.Limiter.hit

@@ -13,8 +13,8 @@ from config.redis.connections import OUTAGE_ERRORS, Address, ConnectionFactory
 from config.redis.functions import Library
 from config.redis.listening import listener
 from leaderboard import AsyncRedisLeaderboard, RedisLeaderboard, keys
-from tests.servers import FAILOVER, free_port, redis_cluster, wait_for
-from tests.topologies import cluster_url, freeze, has_replaced, move_slot, thaw
+from tests.servers import free_port, redis_cluster, wait_for
+from tests.topologies import cluster_url, freeze, move_slot, replace, thaw
 
 pytestmark = pytest.mark.xdist_group("cluster with replicas")
 
@@ -181,8 +181,8 @@ def test_no_node_is_asked_which_keys_a_function_or_a_reader_of_a_stream_has(clus
 def test_the_death_of_the_default_node_stops_no_reader_of_a_stream_elsewhere():
     # redis-py asks its default node for keys that have no fixed place in a command, and stays with
     # it even when it is dead and another has taken its slots.
-    with redis_cluster(primaries=3, replicas=1, **FAILOVER) as servers:
-        client = CautiousCluster(**options(servers, redis) | {"socket_timeout": 10.0}, retry=None)
+    with redis_cluster(primaries=3, replicas=1) as servers:
+        client = CautiousCluster(**options(servers, redis) | {"socket_timeout": 30.0}, retry=None)
         default = client.get_default_node()
         dead = next(server for server in servers if server.port == default.port)
         names = [f"log:{{{number}}}" for number in range(50)]
@@ -190,7 +190,7 @@ def test_the_death_of_the_default_node_stops_no_reader_of_a_stream_elsewhere():
         client.xgroup_create(name, "readers", mkstream=True)
         client.rpush(f"{name}:numbers", 2, 1)
         dead.stop(kill=True)
-        wait_for(lambda: has_replaced(servers, dead), timeout=60)
+        replace(servers, dead)
 
         def read():
             pipe = client.pipeline(transaction=False)
