@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import redis
 
+from tests import optional
 from tests.servers import ON_CLUSTER, OWN_CACHE, OWN_POSTGRES, OWN_SERVER, wait_for
 
 _SERVERS = [server for server in (OWN_SERVER, OWN_CACHE, OWN_POSTGRES) if server]
@@ -31,6 +32,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items if ON_CLUSTER else ():
         if item.get_closest_marker("one_server"):
             item.add_marker(pytest.mark.skip(reason="needs a single server"))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """One line for all tests that need what this machine lacks; pytest would name each."""
+    stats = terminalreporter.stats
+    skipped = [(report, str(report.longrepr[2])) for report in stats.get("skipped", [])]
+    stats["skipped"] = [report for report, reason in skipped if optional.LACKS not in reason]
+    left_out = [(report, reason) for report, reason in skipped if optional.LACKS in reason]
+    if left_out:
+        stats["left out"] = [report for report, _ in left_out]
+        terminalreporter.write_line(optional.summary(reason for _, reason in left_out))
 
 
 @pytest.hookimpl(trylast=True)

@@ -7,8 +7,6 @@ before it. Every page that a test opens must leave the browser's console without
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from typing import Any
 import pytest
 
 from leaderboard import RedisLeaderboard
+from tests import optional
 from tests.browser.prepare import PASSWORD
 from tests.browser.server import Server
 
@@ -30,14 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def chromium() -> str:
-    """The browser, or a skip in one line; with CI=true its absence is a failure."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    if found:
-        return found
-    if os.environ.get("CI") == "true":
-        pytest.fail("No Chromium found; with CI=true the browser tests must run.")
-    pytest.skip("No Chromium found: the browser tests are skipped.")
+    return str(optional.need_in_ci(optional.chromium, "chromium"))
 
 
 @pytest.fixture(scope="package")

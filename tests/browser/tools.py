@@ -7,12 +7,11 @@ run `npm install --package-lock-only --omit-lockfile-registry-resolved` here.
 from __future__ import annotations
 
 import fcntl
-import os
 import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+from tests import optional
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -20,12 +19,8 @@ FOLDER = ROOT / "var" / "node"
 
 
 def node_module(name: str) -> Path:
-    """A file of a pinned package; a skip in one line without npm, a failure with CI=true."""
-    npm = shutil.which("npm")
-    if npm is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("No npm found; with CI=true its checks must run.")
-        pytest.skip("No npm found: checks with packages from npm are skipped.")
+    """A file of a pinned package."""
+    npm = optional.need_in_ci(optional.npm, "npm")
     FOLDER.mkdir(parents=True, exist_ok=True)
     # One test process installs, the others wait; the stamp is written when all of it is there.
     with (FOLDER / "lock").open("w") as lock:

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import itertools
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from config.redis.functions import Library, is_unknown
 from leaderboard.engine.functions import LIBRARY as LEADERBOARD
 from ratelimit.functions import LIBRARY as RATELIMIT
 from sessions_app.functions import LIBRARY as SESSIONS
+from tests import optional
 from tests.servers import redis_cluster, redis_server, wait_for
 from tests.topologies import replicated
 
@@ -113,9 +113,7 @@ def test_each_function_of_the_product_has_its_header(path):
 
 @pytest.mark.parametrize("server", [None, "redis-server"])
 def test_the_libraries_of_the_product_load_and_have_the_functions_they_list(server):
-    binary = shutil.which(server) if server else None
-    if server and binary is None:
-        pytest.skip("Debian's redis-server is not installed: not tested on Redis 7.0")
+    binary = optional.need(optional.redis_server, "redis-server") if server else None
     with redis_server(binary) as one, one.client(decode_responses=True) as client:
         functions.load_all(client)
         functions.load_all(client)  # a second time changes nothing

@@ -8,6 +8,7 @@ from django.db import OperationalError, connection, connections
 
 from config import environment, sql
 from config.sql import ask_sql
+from tests.optional import skip_without
 from tests.servers import PostgresServer
 
 
@@ -42,7 +43,7 @@ async def test_an_error_that_is_no_outage_stops_nobody():
     assert await ask_sql(divmod, 7, 2) == (3, 1)
 
 
-@pytest.mark.skipif(PostgresServer.binaries() is None, reason="needs PostgreSQL")
+@skip_without(PostgresServer.binaries(), "postgresql")
 def test_a_connection_that_died_is_replaced(tmp_path, monkeypatch, django_db_blocker):
     """As in the web process: outside of any request, on one thread, with the pool."""
     server = PostgresServer()

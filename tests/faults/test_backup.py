@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.site import SLUG, Site
+from tests.optional import skip_without
 from tests.servers import PostgresServer, RedisServer, redis_server, wait_for
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
@@ -73,7 +74,7 @@ def database(kind):
         server.remove()
 
 
-needs_postgresql = pytest.mark.skipif(PostgresServer.binaries() is None, reason="needs PostgreSQL")
+needs_postgresql = skip_without(PostgresServer.binaries(), "postgresql")
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=needs_postgresql)])

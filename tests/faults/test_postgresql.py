@@ -7,13 +7,14 @@ import time
 import pytest
 
 from tests.faults.site import SLUG, Site, assert_all_agree
+from tests.optional import skip_without
 from tests.servers import PostgresServer, redis_server, wait_for
 from tests.topologies import proxy
 
 pytestmark = [
     pytest.mark.faults,
     pytest.mark.timeout(300),
-    pytest.mark.skipif(PostgresServer.binaries() is None, reason="needs PostgreSQL"),
+    skip_without(PostgresServer.binaries(), "postgresql"),
 ]
 
 

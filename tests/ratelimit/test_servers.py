@@ -1,7 +1,5 @@
 """The same on a cluster, where a script reaches one slot only, and on Redis 7.0."""
 
-import shutil
-
 import pytest
 
 from config.redis.connections import cache_settings, close_async_redis, get_redis
@@ -9,6 +7,7 @@ from ratelimit import guard, leases, policies, selectors, services
 from ratelimit.algorithms import TIMED
 from ratelimit.limiter import Limiter
 from ratelimit.sentence import parse
+from tests import optional
 from tests.servers import OWN_CACHE, OWN_SERVER, redis_cluster, redis_server
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("ratelimit servers")]
@@ -21,9 +20,7 @@ def address(request):
         with redis_cluster() as servers:
             yield "redis+cluster://" + ",".join(f"127.0.0.1:{one.port}" for one in servers)
         return
-    binary = shutil.which("redis-server")
-    if binary is None:
-        pytest.skip("Debian's redis-server is not installed: not tested on Redis 7.0")
+    binary = optional.need(optional.redis_server, "redis-server")
     with redis_server(binary) as server:
         yield server.url
 

@@ -1,6 +1,5 @@
 """The same on a cluster, where a script reaches one slot only, and on Redis 7.0."""
 
-import shutil
 from datetime import date, timedelta
 
 import pytest
@@ -17,6 +16,7 @@ from sessions_app import devices, flags, keys, presence, visits
 from sessions_app.backend import SessionStore
 from sessions_app.models import Flag
 from sessions_app.ops.server import redis_servers
+from tests import optional
 from tests.servers import OWN_CACHE, OWN_SERVER, redis_cluster, redis_server
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("sessions servers")]
@@ -28,9 +28,7 @@ def address(request):
         with redis_cluster() as servers:
             yield "redis+cluster://" + ",".join(f"127.0.0.1:{one.port}" for one in servers)
         return
-    binary = shutil.which("redis-server")
-    if binary is None:
-        pytest.skip("Debian's redis-server is not installed: not tested on Redis 7.0")
+    binary = optional.need(optional.redis_server, "redis-server")
     with redis_server(binary) as server:
         yield server.url
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 import redis
 import redis.asyncio
 
+from tests import optional
 from tests.servers import ON_CLUSTER, OWN_SERVER, RedisServer, redis_cluster, redis_server
 
 
@@ -57,9 +57,7 @@ class _Servers(dict[str, Backend]):
         if name == "valkey":
             server = self.stack.enter_context(redis_server()) if ON_CLUSTER else OWN_SERVER
         elif name == "redis7":
-            binary = shutil.which("redis-server")
-            if binary is None:
-                pytest.skip("Debian's redis-server is not installed: not tested on Redis 7.0")
+            binary = optional.need(optional.redis_server, "redis-server")
             server = self.stack.enter_context(redis_server(binary))
         else:
             server = self.stack.enter_context(redis_cluster())[0]
