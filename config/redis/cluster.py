@@ -1,8 +1,8 @@
-"""redis-py's cluster clients, with a caution they lack: what may have run is never sent again.
+"""redis-py's cluster clients, but they never send again what may have run.
 
 Theirs repeat a command after a timeout or a lost connection, and a second INCR would be a wrong
 score. These repeat only what a node refused to take: it is down, it was never reached, or its
-slots are on their way elsewhere. Every failure makes them look at the cluster anew.
+slots are moving to another. After every failure they ask again which node holds what.
 
 Pipelines keep redis-py's own repetition: what Rostrum sends through them on a cluster (presence,
 visitors, gauges, reads) comes out the same twice.
@@ -21,6 +21,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ClusterDownError, RedisClusterException, SlotNotCoveredError
 from redis.retry import Retry
 from redis.utils import str_if_bytes
+
+from config.redis import protocol
 
 RETRIES = 2
 
@@ -44,8 +46,8 @@ def cannot_have_run(error: BaseException) -> bool:
     return isinstance(cause, ConnectionRefusedError | FileNotFoundError)
 
 
-def _told_apart(error: BaseException) -> Exception | None:
-    """What to raise in place of redis-py's error, if anything."""
+def _translated(error: BaseException) -> Exception | None:
+    """The error to raise in place of redis-py's, if any."""
     if isinstance(error, redis.exceptions.ConnectionError) and cannot_have_run(error):
         return NotSentError(str(error))
     # Raised from the last node's error when no node answers; without a cause it is a mistake of
@@ -65,14 +67,18 @@ class CautiousCluster(redis.cluster.RedisCluster):
         try:
             super().__init__(retry=Retry(NoBackoff(), RETRIES), **options)
         except RedisClusterException as error:
-            raise _told_apart(error) or error from error
+            raise _translated(error) or error from error
         know_keys(self)
+
+    def on_connect(self, connection: Any) -> None:
+        connection._parser.parse_error = protocol.Parser.parse_error
+        super().on_connect(connection)  # type: ignore[no-untyped-call]
 
     def _execute_command(self, target_node: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return super()._execute_command(target_node, *args, **kwargs)  # type: ignore[no-untyped-call]
         except (redis.exceptions.ConnectionError, RedisClusterException) as error:
-            raise _told_apart(error) or error from error
+            raise _translated(error) or error from error
 
     def client_for(self, key: str) -> redis.Redis:
         """A plain client of the node that holds this key, kept for the next time."""
@@ -81,7 +87,9 @@ class CautiousCluster(redis.cluster.RedisCluster):
 
     def client_at(self, host: str, port: int) -> redis.Redis:
         if (host, port) not in self._plain:
-            self._plain[host, port] = redis.Redis(host=host, port=port, **self._plain_options)
+            client = redis.Redis(host=host, port=port, **self._plain_options)
+            protocol.use_on(client.connection_pool)
+            self._plain[host, port] = client
         return self._plain[host, port]
 
     def look_again(self) -> None:
@@ -89,7 +97,7 @@ class CautiousCluster(redis.cluster.RedisCluster):
         try:
             self.nodes_manager.initialize()
         except RedisClusterException as error:
-            raise _told_apart(error) or error from error
+            raise _translated(error) or error from error
 
 
 class AsyncCautiousCluster(redis.asyncio.cluster.RedisCluster):
@@ -102,19 +110,23 @@ class AsyncCautiousCluster(redis.asyncio.cluster.RedisCluster):
         self._plain_options.pop("startup_nodes")
         self._plain: dict[tuple[str, int], redis.asyncio.Redis] = {}
         super().__init__(retry=AsyncRetry(NoBackoff(), RETRIES), **options)
+        for node in self.startup_nodes:
+            protocol.use_on(node)
+        # Those that are found later are made with these.
+        self.connection_kwargs["connection_class"] = node.connection_class
         know_keys(self)
 
     async def initialize(self, *args: Any, **kwargs: Any) -> Any:
         try:
             return await super().initialize(*args, **kwargs)
         except RedisClusterException as error:
-            raise _told_apart(error) or error from error
+            raise _translated(error) or error from error
 
     async def _execute_command(self, target_node: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return await super()._execute_command(target_node, *args, **kwargs)
         except redis.exceptions.ConnectionError as error:
-            raise _told_apart(error) or error from error
+            raise _translated(error) or error from error
 
     async def client_for(self, key: str) -> redis.asyncio.Redis:
         await self.initialize()
@@ -123,8 +135,9 @@ class AsyncCautiousCluster(redis.asyncio.cluster.RedisCluster):
 
     def client_at(self, host: str, port: int) -> redis.asyncio.Redis:
         if (host, port) not in self._plain:
-            options = self._plain_options
-            self._plain[host, port] = redis.asyncio.Redis(host=host, port=port, **options)
+            client = redis.asyncio.Redis(host=host, port=port, **self._plain_options)
+            protocol.use_on(client.connection_pool)
+            self._plain[host, port] = client
         return self._plain[host, port]
 
     async def look_again(self) -> None:
@@ -132,7 +145,7 @@ class AsyncCautiousCluster(redis.asyncio.cluster.RedisCluster):
         await self.initialize()
 
     async def close_all(self) -> None:
-        """`aclose`, which redis-py itself calls to start anew, and the plain clients too."""
+        """`aclose`, which redis-py itself calls to start again, and the plain clients too."""
         for client in self._plain.values():
             await client.aclose()
         await self.aclose()
@@ -142,8 +155,8 @@ def know_keys(client: Any) -> None:
     """Let a cluster's client, and every pipeline of it, find the keys of a function call by itself.
 
     redis-py asks its default node for the keys of such commands: a round trip each time. And it
-    goes on asking a node that is dead: as long as nothing else fails, it keeps it even when its
-    slots are with another. Other clients than a cluster's need nothing.
+    keeps asking a node that is dead, even when another has its slots, as long as nothing else
+    fails. Other clients than a cluster's need nothing.
     """
     if isinstance(client, redis.cluster.RedisCluster):
         ask = client.commands_parser.get_keys

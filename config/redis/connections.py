@@ -22,21 +22,18 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
-import hiredis
 import redis
 import redis.asyncio
 from django.conf import settings
 from django_redis import get_redis_connection
 from django_redis.client import DefaultClient
-from redis._parsers.base import BaseParser
-from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import ExponentialWithJitterBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
 
 from config.errors import ConfigurationError
-from config.redis import embedded
+from config.redis import embedded, protocol
 from config.redis.cluster import AsyncCautiousCluster, CautiousCluster, cannot_have_run
 
 CONNECT_TIMEOUT = 1.0
@@ -51,30 +48,6 @@ ANSWER_TIMEOUT: dict[str, float | None] = {
 MAX_CONNECTIONS = 200
 
 
-class CannotWriteError(redis.exceptions.ResponseError):
-    """The server refuses writes for now: its disk is full, or too few replicas follow it."""
-
-
-# redis-py knows no class for these answers, and nothing but the text would tell them apart.
-BaseParser.EXCEPTION_CLASSES |= {"MISCONF": CannotWriteError, "NOREPLICAS": CannotWriteError}
-
-
-def _pack(connection: Any, *command: Any) -> list[bytes]:
-    """A command as hiredis writes it, in C.
-
-    redis-py's synchronous connections do so by themselves. Its asynchronous ones join every
-    argument in Python, which for a thousand rows was half of all the work of a web process.
-    """
-    name, *arguments = command
-    words = name.split() if isinstance(name, bytes) else name.encode().split()
-    try:
-        return [hiredis.pack_command((*words, *arguments))]
-    except TypeError as error:  # redis-py's own words for it
-        raise redis.exceptions.DataError(*error.args) from None
-
-
-AbstractConnection.pack_command = _pack  # type: ignore[method-assign, assignment]
-
 # What an outage looks like from here; middleware turns each of these into a 503.
 # ResponseErrors are answers, but these few mean that the server cannot serve now.
 OUTAGE_ERRORS: tuple[type[Exception], ...] = (
@@ -86,7 +59,7 @@ OUTAGE_ERRORS: tuple[type[Exception], ...] = (
     redis.exceptions.MasterDownError,
     redis.exceptions.SlotNotCoveredError,
     redis.exceptions.TryAgainError,
-    CannotWriteError,
+    protocol.CannotWriteError,
 )
 
 _EXPECTED = (
@@ -228,10 +201,13 @@ def _connect(address: Address, alias: str, library: Any, retry: Any) -> Any:
                 "socket_connect_timeout": _connect_timeout(alias),
             },
         )
-        return sentinel.master_for(address.service, db=address.database, **options, **access)
-    if address.url.startswith("unix:"):
-        options.pop("socket_keepalive")
-    return library.Redis.from_url(address.url, **options)
+        client = sentinel.master_for(address.service, db=address.database, **options, **access)
+    else:
+        if address.url.startswith("unix:"):
+            options.pop("socket_keepalive")
+        client = library.Redis.from_url(address.url, **options)
+    protocol.use_on(client.connection_pool)
+    return client
 
 
 class ConnectionFactory:

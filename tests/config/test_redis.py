@@ -6,9 +6,13 @@ from django.core.cache import cache, caches
 from redis.backoff import NoBackoff
 
 from config.errors import ConfigurationError
+from config.redis import protocol
 from config.redis.connections import (
+    _RETRIES,
     Address,
+    AsyncCautiousRetry,
     CautiousRetry,
+    _connect,
     address_url,
     cache_settings,
     close_async_redis,
@@ -16,7 +20,7 @@ from config.redis.connections import (
     get_redis,
 )
 from tests.patience import MORE, PRODUCT_ANSWER_TIMEOUT
-from tests.servers import ON_CLUSTER
+from tests.servers import ON_CLUSTER, redis_cluster, redis_server
 
 
 @pytest.mark.parametrize(
@@ -177,3 +181,84 @@ def test_asynchronous_commands_carry_what_synchronous_ones_carry():
     found = asyncio.run(pushed())
     get_redis().rpush("values", *values)
     assert found == get_redis().lrange("values", 0, -1)
+
+
+# ---- what our connections have beyond redis-py's -------------------------------------------------
+
+
+def ours(url):
+    return _connect(Address.parse(url), "data", redis, CautiousRetry(*_RETRIES))
+
+
+def ours_async(url):
+    return _connect(Address.parse(url), "data", redis.asyncio, AsyncCautiousRetry(*_RETRIES))
+
+
+@pytest.fixture
+def lonely():
+    """A server that takes no write, because it has no replica."""
+    with redis_server(**{"min-replicas-to-write": "1"}) as server:
+        yield server
+
+
+def test_our_clients_recognise_a_server_that_refuses_writes(lonely):
+    with ours(lonely.url) as client, pytest.raises(protocol.CannotWriteError):
+        client.set("key", 1)
+
+
+async def test_our_asynchronous_clients_too(lonely):
+    async with ours_async(lonely.url) as client:
+        with pytest.raises(protocol.CannotWriteError):
+            await client.set("key", 1)
+
+
+async def test_the_clients_of_others_are_as_redis_py_makes_them(lonely):
+    with lonely.client() as client, pytest.raises(redis.ResponseError) as raised:
+        client.set("key", 1)
+    assert type(raised.value) is redis.ResponseError
+    async with lonely.async_client() as client:
+        with pytest.raises(redis.ResponseError) as raised:
+            await client.set("key", 1)
+        connection = client.connection_pool.make_connection()
+        assert type(connection).pack_command.__module__ == "redis.asyncio.connection"
+    assert type(raised.value) is redis.ResponseError
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://localhost",
+        "rediss://localhost",
+        "unix:///run/redis.sock",
+        "redis+sentinel://localhost/main",
+    ],
+)
+async def test_every_kind_of_connection_is_ours(url):
+    connection = ours(url).connection_pool.make_connection()
+    assert type(connection._parser) is protocol.Parser
+    connection = ours_async(url).connection_pool.make_connection()
+    assert type(connection._parser) is protocol.AsyncParser
+    assert type(connection).pack_command.__module__ == protocol.__name__
+    assert isinstance(protocol.Parser.parse_error("MISCONF full"), protocol.CannotWriteError)
+
+
+@pytest.mark.cluster
+async def test_so_are_those_of_a_cluster():
+    with redis_cluster() as servers:
+        for server in servers:
+            with server.client() as node:
+                node.config_set("min-replicas-to-write", 1)
+        url = f"redis+cluster://127.0.0.1:{servers[0].port}"
+        with ours(url) as client:
+            for writer in (client, client.client_for("key")):
+                with pytest.raises(protocol.CannotWriteError):
+                    writer.set("key", 1)
+        client = ours_async(url)
+        for writer in (client, await client.client_for("key")):
+            with pytest.raises(protocol.CannotWriteError):
+                await writer.set("key", 1)
+        nodes = client.get_nodes()
+        assert {
+            type(one).pack_command.__module__ for node in nodes for one in node._connections
+        } == {protocol.__name__}
+        await client.close_all()
