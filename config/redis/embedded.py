@@ -111,7 +111,7 @@ _directories: dict[str, Path] = {}
 
 
 def register(directory: Path) -> str:
-    """Tell that this address is the embedded server's; it starts on first use, not now."""
+    """Note that this address is the embedded server's; it starts on first use, not now."""
     _directories[str(socket_path(directory))] = directory
     return url(directory)
 
@@ -144,7 +144,7 @@ def join(directory: Path) -> None:
 
 
 def _check_owner(directory: Path) -> None:
-    """Data goes only to a server that this user runs, or whoever the folder belongs to."""
+    """Data goes only to a server that this user runs, or the owner of the folder."""
     path = socket_path(directory)
     peer = peer_at(path)
     if peer is not None and peer.user_id not in {os.getuid(), directory.stat().st_uid}:
@@ -228,7 +228,7 @@ def _start_keeper(directory: Path) -> None:
 
 
 def keep(directory: Path, binary: str) -> None:
-    """Run the server until nobody uses it. Says `ready` on standard output when it answers."""
+    """Run the server until nobody uses it. Prints `ready` when it answers."""
     os.umask(0o077)  # what the server writes is for nobody else
     keeper_lock = _lock(directory / "keeper.lock", fcntl.LOCK_EX)
     os.set_inheritable(keeper_lock, False)

@@ -108,7 +108,7 @@ class Function:
 
     `function(client, keys, args)` calls it, `await function.acall(client, keys, args)` is its
     twin. A server without the library (it is new, has lost its data, or its functions were flushed)
-    says so and has run nothing: it gets the library, and the call again.
+    replies so and has run nothing: it gets the library, and the call again.
     """
 
     __slots__ = ("command", "full_name", "library", "name")
@@ -161,7 +161,7 @@ def short_name(full_name: str) -> str | None:
 
 @contextmanager
 def _may_be_there() -> Iterator[None]:
-    """Somebody else may have loaded the same library meanwhile: its name is its content."""
+    """Another process may have loaded the same library meanwhile: its name is its content."""
     try:
         yield
     except ResponseError as error:

@@ -1,7 +1,7 @@
-"""Hearing what Redis publishes, on one server or on a cluster.
+"""Subscriptions to what Redis publishes, on one server or on a cluster.
 
 A channel with a hash tag belongs to the keys of that tag: it is sharded, and only the node that
-holds those keys hears and tells it. A channel without one is told to every node.
+holds those keys receives and passes on its messages. Those of other channels reach every node.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Listener(Protocol):
     async def unsubscribe(self, *channels: str) -> None: ...
 
     async def psubscribe(self, pattern: str) -> None:
-        """Hear every channel without a hash tag that matches, as messages of the type `pmessage`.
-        Redis knows no patterns for sharded channels."""
+        """Subscribe to every channel without a hash tag that matches; its messages have the type
+        `pmessage`. Redis knows no patterns for sharded channels."""
 
     async def get_message(self, timeout: float) -> dict[str, Any] | None:  # noqa: ASYNC109
         """The next message: `type` (`message`, `pmessage`, `subscribe`, `unsubscribe`), `channel`,
@@ -86,7 +86,7 @@ class ClusterListener:
         self._pubsubs: dict[Any, Any] = {}  # by the node's client
         self._readers: dict[Any, asyncio.Task[None]] = {}
         self._holder: dict[str, Any] = {}  # the pubsub of each channel
-        self._heard: asyncio.Queue[dict[str, Any] | Exception] = asyncio.Queue()
+        self._received: asyncio.Queue[dict[str, Any] | Exception] = asyncio.Queue()
         self._looked = False
 
     async def subscribe(self, *channels: str) -> None:
@@ -125,12 +125,12 @@ class ClusterListener:
 
     async def get_message(self, timeout: float) -> dict[str, Any] | None:  # noqa: ASYNC109
         try:
-            heard = await asyncio.wait_for(self._heard.get(), timeout)
+            received = await asyncio.wait_for(self._received.get(), timeout)
         except TimeoutError:
             return None
-        if isinstance(heard, Exception):
-            raise heard
-        return heard
+        if isinstance(received, Exception):
+            raise received
+        return received
 
     async def aclose(self) -> None:
         for reader in self._readers.values():
@@ -151,9 +151,9 @@ class ClusterListener:
                 if message["type"] == "unsubscribe" and message["channel"].decode() in self._holder:
                     # We did not ask for it: the slot has moved to another node.
                     raise RedisConnectionError("A channel moved to another node.")
-                self._heard.put_nowait(message)
+                self._received.put_nowait(message)
         except Exception as error:  # whatever it was, this listener is spent
-            self._heard.put_nowait(RedisConnectionError(str(error)))
+            self._received.put_nowait(RedisConnectionError(str(error)))
 
 
 def _sorted(channels: tuple[str, ...]) -> tuple[list[str], list[str]]:

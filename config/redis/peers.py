@@ -27,7 +27,7 @@ class Peer:
 
 
 def peer_at(path: Path) -> Peer | None:
-    """Who answers at this socket; None for nobody, or where the kernel does not tell."""
+    """Who answers at this socket; None for nobody, or where the kernel cannot be asked."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(1)
         connection.connect(str(path))
@@ -49,7 +49,7 @@ def _peer_of(connection: socket.socket) -> Peer | None:
 
 
 class Process:
-    """A process that may be signalled. On Linux a descriptor stands for it, so that a signal never
+    """A process that may be signalled. On Linux it is held by a descriptor, so that a signal never
     reaches another that got its number later."""
 
     def __init__(self, pid: int) -> None:

@@ -1,7 +1,7 @@
 """Which versions of the function libraries are in use, and the end of the others.
 
 Each deployment leaves a version behind. A process notes once a minute which ones it uses, and the
-worker deletes those that nobody has used for a day. A process that is not heard of, such as a
+worker deletes those that nobody has used for a day. A process that does not note its use, such as a
 program with the engine alone, loses nothing by it: its next call finds no function and loads it.
 """
 
