@@ -12,7 +12,8 @@ import msgspec
 import redis.asyncio
 
 from bench.floors import TUTORIAL
-from leaderboard import RedisLeaderboard
+from config.redis.calls import Call
+from leaderboard.engine.board import Operations
 
 KEY = "leaderboard:{bench}"
 BOARD = {
@@ -42,16 +43,16 @@ class Bare:
 
     def __init__(self) -> None:
         self.client = redis.asyncio.Redis.from_url(os.environ["REDIS_URL"], max_connections=200)
-        board = RedisLeaderboard(None, **BOARD)
-        self.write = next(board._submit_operation("PLAYER", 1.25, None, None, None, None, ""))
+        board = Operations(None, **BOARD)
+        self.write = next(board.submit("PLAYER", 1.25))
         self.at = self.write.args.index("PLAYER")
-        self.page = next(board._page_operation(0, 100))
-        self.around = next(board._around_user_operation("PLAYER", 11))
+        self.page = next(board.get_top(100))
+        self.around = next(board.get_around_user("PLAYER", 11))
 
     async def submit(self, player: str, score: float) -> bytes:
         args = [*self.write.args]
         args[self.at], args[self.at + 1] = player, repr(score)
-        reply = await self.write.function.acall(self.client, self.write.keys, args)
+        reply = await Call(self.write.function, self.write.keys, args).asend(self.client)
         return _encode({"player": player, "reply": str(reply)})
 
     async def tutorial(self, player: str, score: float) -> bytes:
@@ -61,7 +62,7 @@ class Bare:
 
     async def read(self, call, player: str | None = None) -> bytes:
         args = call.args if player is None else [*call.args[:-1], player]
-        return await call.function.acall(self.client, call.keys, args)
+        return await Call(call.function, call.keys, args).asend(self.client)
 
 
 _bare: list[Bare] = []

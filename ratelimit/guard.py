@@ -15,9 +15,7 @@ import logging
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from time import time
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from config.redis.connections import OUTAGE_ERRORS, get_async_redis, get_redis
@@ -42,14 +40,8 @@ def _policy(policy: str | Policy) -> Policy:
     return policy if isinstance(policy, Policy) else policies.get(policy)
 
 
-@lru_cache(maxsize=8)
-def _limiter_on(client: Any) -> Limiter:
-    """One for each client, because it keeps connections."""
-    return Limiter(client, shield=shield)
-
-
 def limiter() -> Limiter:
-    return _limiter_on(get_redis(CONNECTION))
+    return Limiter(get_redis(CONNECTION), shield=shield)
 
 
 _async_limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncLimiter] = WeakKeyDictionary()

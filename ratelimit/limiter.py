@@ -17,19 +17,26 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any
 
+from config.redis.calls import Call, Command, Steps, aperform_on, perform_on
 from config.redis.functions import Function
-from config.redis.wire import AsyncWire, Wire
+from config.redis.wire import AsyncWire
 from ratelimit.algorithms import Algorithm
 from ratelimit.decision import Decision, LimitState
 from ratelimit.functions import LIBRARY
 from ratelimit.policy import MICROSECONDS, Policy
 from ratelimit.shield import Shield
 
-# ---- what both limiters say and hear -------------------------------------------------------------
+_HIT = LIBRARY["hit"]
+_PEEK = LIBRARY["peek"]
+_RENEW = LIBRARY["renew"]
 
 
-class _Calls:
-    """The description of each call: its arguments, and how to read its reply."""
+class _Steps:
+    """What both limiters send, and how they read the replies.
+
+    A call is repeated when its connection is lost: if the first did run, one call is charged twice,
+    which does less harm than an outage for every connection after a restart of the server.
+    """
 
     def __init__(
         self,
@@ -42,33 +49,45 @@ class _Calls:
         self.client = client
         self._shield = shield
         self._clock = clock
-        self._wire = self._find_wire(client)
 
-    @staticmethod
-    def _find_wire(client: Any) -> Any:
-        """The short way to this client's server, if there is one."""
-        raise NotImplementedError
-
-    def _arguments(self, policy: Policy, cost: int, lease: str) -> tuple[Any, ...]:
-        if cost < 1:
-            raise ValueError("A call costs 1 or more.")
-        if self._clock is not None:
-            return (policy.text, cost, lease, self._clock())
-        if lease or policy.has_leases:
-            return (policy.text, cost, lease or secrets.token_hex(8))
-        return (policy.text, cost)
-
-    def _heard(
-        self, policy: Policy, caller: str, cost: int, asked: float, reply: list[int]
-    ) -> Decision:
-        decision = _read(policy, reply)
+    def _hit(self, policy: Policy, caller: str, cost: int, lease: str) -> Steps[Decision]:
+        if self._shield is not None:
+            refusal = self._shield.refusal(policy.name, caller, cost)
+            if refusal is not None:
+                return refusal
+        asked = monotonic()
+        decision = _read(policy, (yield self._call(_HIT, policy, caller, cost, lease)))
         if not decision.allowed and self._shield is not None:
             self._shield.remember(caller, cost, asked, decision)
         return decision
 
-    def _forget(self, policy: Policy, caller: str) -> None:
+    def _peek(self, policy: Policy, caller: str, cost: int) -> Steps[Decision]:
+        return _read(policy, (yield self._call(_PEEK, policy, caller, cost, "")))
+
+    def _call(self, function: Function, policy: Policy, caller: str, cost: int, lease: str) -> Call:
+        if cost < 1:
+            raise ValueError("A call costs 1 or more.")
+        args: tuple[Any, ...] = (policy.text, cost)
+        if self._clock is not None:
+            args = (policy.text, cost, lease, self._clock())
+        elif lease or policy.has_leases:
+            args = (policy.text, cost, lease or secrets.token_hex(8))
+        return Call(function, policy.state_keys(caller), args, may_repeat=True)
+
+    def _reset(self, policy: Policy, caller: str) -> Steps[None]:
+        yield Command("DEL", *policy.state_keys(caller))
         if self._shield is not None:
             self._shield.forget(policy.name, caller)
+
+
+def _release(policy: Policy, caller: str, lease: str) -> Steps[None]:
+    for key in _leases(policy, caller):
+        yield Command("ZREM", key, lease)
+
+
+def _renew(policy: Policy, caller: str, lease: str) -> Steps[bool]:
+    leases = _leases(policy, caller)
+    return bool((yield Call(_RENEW, list(leases), [lease, *leases.values()])))
 
 
 def _read(policy: Policy, reply: Sequence[int]) -> Decision:
@@ -97,11 +116,6 @@ def _read(policy: Policy, reply: Sequence[int]) -> Decision:
     return Decision(reply[0] == 1, *tightest, policy, limit_states)
 
 
-_HIT = LIBRARY["hit"]
-_PEEK = LIBRARY["peek"]
-_RENEW = LIBRARY["renew"]
-
-
 def _leases(policy: Policy, caller: str) -> dict[str, int]:
     """The keys of the policy's leases, each with its window in microseconds."""
     return {
@@ -111,97 +125,56 @@ def _leases(policy: Policy, caller: str) -> dict[str, int]:
     }
 
 
-# ---- the two that send ---------------------------------------------------------------------------
-
-
-class Limiter(_Calls):
+class Limiter(_Steps):
     """On a redis-py client: one server, Sentinel or cluster."""
-
-    @staticmethod
-    def _find_wire(client: Any) -> Wire | None:
-        return Wire(client) if Wire.fits(client) else None
 
     def hit(self, policy: Policy, caller: str, cost: int = 1, *, lease: str = "") -> Decision:
         """Charge the call to every limit of the policy, or deny it and charge none.
 
         `lease` names a place among those "at once"; the same name again renews it.
         """
-        if self._shield is not None:
-            refusal = self._shield.refusal(policy.name, caller, cost)
-            if refusal is not None:
-                return refusal
-        asked = monotonic()
-        reply = self._run(_HIT, policy, caller, cost, lease)
-        return self._heard(policy, caller, cost, asked, reply)
+        return perform_on(self.client, self._hit(policy, caller, cost, lease))
 
     def peek(self, policy: Policy, caller: str, cost: int = 1) -> Decision:
         """Whether a call of this cost would be allowed now; charges nothing."""
-        return _read(policy, self._run(_PEEK, policy, caller, cost, ""))
+        return perform_on(self.client, self._peek(policy, caller, cost))
 
     def reset(self, policy: Policy, caller: str) -> None:
         """Forget everything that was counted for this caller."""
-        self.client.delete(*policy.state_keys(caller))
-        self._forget(policy, caller)
+        perform_on(self.client, self._reset(policy, caller))
 
     def release(self, policy: Policy, caller: str, lease: str) -> None:
         """Give a place among those "at once" back."""
-        for key in _leases(policy, caller):
-            self.client.zrem(key, lease)
+        perform_on(self.client, _release(policy, caller, lease))
 
     def renew(self, policy: Policy, caller: str, lease: str) -> bool:
         """Make the lease last another window; False when it is no longer held."""
-        leases = _leases(policy, caller)
-        return bool(_RENEW(self.client, list(leases), [lease, *leases.values()]))
-
-    def _run(self, function: Function, policy: Policy, caller: str, cost: int, lease: str) -> Any:
-        keys = policy.state_keys(caller)
-        arguments = self._arguments(policy, cost, lease)
-        if self._wire is not None:
-            return self._wire.run(function, keys, arguments)
-        return function(self.client, keys, arguments)
+        return perform_on(self.client, _renew(policy, caller, lease))
 
 
-class AsyncLimiter(_Calls):
-    """The same on a `redis.asyncio` client."""
+class AsyncLimiter(_Steps):
+    """The same on a `redis.asyncio` client. Calls that wait at the same time are sent together."""
 
-    @staticmethod
-    def _find_wire(client: Any) -> AsyncWire | None:
-        return AsyncWire(client) if AsyncWire.fits(client) else None
+    def __init__(self, client: Any, **options: Any) -> None:
+        super().__init__(client, **options)
+        self._wire: Any = AsyncWire(client) if AsyncWire.fits(client) else client
 
     async def hit(self, policy: Policy, caller: str, cost: int = 1, *, lease: str = "") -> Decision:
         """See `Limiter.hit`."""
-        if self._shield is not None:
-            refusal = self._shield.refusal(policy.name, caller, cost)
-            if refusal is not None:
-                return refusal
-        asked = monotonic()
-        reply = await self._run(_HIT, policy, caller, cost, lease)
-        return self._heard(policy, caller, cost, asked, reply)
+        return await aperform_on(self._wire, self._hit(policy, caller, cost, lease))
 
     async def peek(self, policy: Policy, caller: str, cost: int = 1) -> Decision:
         """See `Limiter.peek`."""
-        return _read(policy, await self._run(_PEEK, policy, caller, cost, ""))
+        return await aperform_on(self._wire, self._peek(policy, caller, cost))
 
     async def reset(self, policy: Policy, caller: str) -> None:
         """See `Limiter.reset`."""
-        await self.client.delete(*policy.state_keys(caller))
-        self._forget(policy, caller)
+        await aperform_on(self.client, self._reset(policy, caller))
 
     async def release(self, policy: Policy, caller: str, lease: str) -> None:
         """See `Limiter.release`."""
-        for key in _leases(policy, caller):
-            await self.client.zrem(key, lease)
+        await aperform_on(self.client, _release(policy, caller, lease))
 
     async def renew(self, policy: Policy, caller: str, lease: str) -> bool:
         """See `Limiter.renew`."""
-        leases = _leases(policy, caller)
-        return bool(await _RENEW.acall(self.client, list(leases), [lease, *leases.values()]))
-
-    async def _run(
-        self, function: Function, policy: Policy, caller: str, cost: int, lease: str
-    ) -> Any:
-        keys = policy.state_keys(caller)
-        arguments = self._arguments(policy, cost, lease)
-        if self._wire is not None:
-            return await self._wire.run(function, keys, arguments)
-        return await function.acall(self.client, keys, arguments)
+        return await aperform_on(self.client, _renew(policy, caller, lease))

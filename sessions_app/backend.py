@@ -25,9 +25,8 @@ import hashlib
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from django.contrib.auth import SESSION_KEY
@@ -40,9 +39,8 @@ from django.contrib.sessions.backends.base import (
 from django.contrib.sessions.exceptions import SessionInterrupted
 from django.utils.crypto import get_random_string
 
-from config.redis.calls import Call, Command, Result, Steps, aperform, perform
-from config.redis.connections import get_redis
-from config.redis.wire import Wire
+from config.redis.calls import Call, Command, Steps
+from config.redis.connections import aperform, perform
 from sessions_app import keys
 from sessions_app.encoding import UNCHANGING, decode, encode, encode_again, field_name
 from sessions_app.functions import LIBRARY
@@ -96,7 +94,6 @@ class SessionStore(SessionBase):
     def __init__(self, session_key: str | None = None) -> None:
         super().__init__(session_key)
         self._digest = ("", "")  # a session id and its digest
-        self._connection: Any = None
         # Describes the browser, set by the middleware; called only when it is about to be written.
         self.describe_client: Callable[[], dict[str, str]] = dict
         self._forget()
@@ -109,11 +106,6 @@ class SessionStore(SessionBase):
         self._user = ""
         self._indexed = 0.0
         self._active = 0.0
-
-    def _perform(self, steps: Steps[Result]) -> Result:
-        if self._connection is None:
-            self._connection = _short_way(get_redis())
-        return perform(steps, self._connection)
 
     @property
     def digest(self) -> str:
@@ -130,7 +122,7 @@ class SessionStore(SessionBase):
     def _load(self) -> Steps[dict[str, Any]]:
         if self.session_key is None:
             return {}
-        reply = _mapping((yield Command("HGETALL", keys.session(self.digest))))
+        reply = yield Command("HGETALL", keys.session(self.digest), may_repeat=True)
         if not reply:
             self._session_key = None
             self._forget()
@@ -154,7 +146,7 @@ class SessionStore(SessionBase):
         return data
 
     def load(self) -> dict[str, Any]:
-        return self._perform(self._load())
+        return perform(self._load())
 
     def read_as_empty(self) -> None:
         """Read as empty for the rest of this request, because Redis is away. It keeps its key, and
@@ -247,7 +239,7 @@ class SessionStore(SessionBase):
         return fields
 
     def save(self, must_create: bool = False) -> None:
-        self._perform(self._save(must_create))
+        perform(self._save(must_create))
 
     async def asave(self, must_create: bool = False) -> None:
         await aperform(self._save(must_create))
@@ -260,7 +252,7 @@ class SessionStore(SessionBase):
 
     def touch(self) -> None:
         """Note that a signed-in session is in use; writes at most once a minute."""
-        self._perform(self._touch())
+        perform(self._touch())
 
     # Creating and rotating.
 
@@ -282,7 +274,7 @@ class SessionStore(SessionBase):
             return
 
     def create(self) -> None:
-        self._perform(self._create())
+        perform(self._create())
 
     async def acreate(self) -> None:
         await aperform(self._create())
@@ -300,7 +292,7 @@ class SessionStore(SessionBase):
             raise SessionInterrupted("The session was signed out while its key was changed.")
 
     def cycle_key(self) -> None:
-        self._perform(self._cycle_key())
+        perform(self._cycle_key())
 
     async def acycle_key(self) -> None:
         await aperform(self._cycle_key())
@@ -310,10 +302,11 @@ class SessionStore(SessionBase):
     def _exists(self, session_key: str | None) -> Steps[bool]:
         if not session_key:
             return False
-        return bool((yield Command("EXISTS", keys.session(digest_of(session_key)))))
+        key = keys.session(digest_of(session_key))
+        return bool((yield Command("EXISTS", key, may_repeat=True)))
 
     def exists(self, session_key: str | None) -> bool:
-        return self._perform(self._exists(session_key))
+        return perform(self._exists(session_key))
 
     async def aexists(self, session_key: str | None) -> bool:
         return await aperform(self._exists(session_key))
@@ -324,7 +317,7 @@ class SessionStore(SessionBase):
             yield from end_session(digest_of(session_key))
 
     def delete(self, session_key: str | None = None) -> None:
-        self._perform(self._delete(session_key))
+        perform(self._delete(session_key))
 
     async def adelete(self, session_key: str | None = None) -> None:
         await aperform(self._delete(session_key))
@@ -349,14 +342,3 @@ class SessionStore(SessionBase):
     @classmethod
     async def aclear_expired(cls) -> None:
         """The asynchronous twin."""
-
-
-@lru_cache(maxsize=8)
-def _short_way(client: Any) -> Any:
-    """Sessions are read with every request, and what they send may be sent twice."""
-    return Wire(client) if Wire.fits(client) else client
-
-
-def _mapping(reply: Any) -> Mapping[bytes, bytes]:
-    """A hash as RESP3 gives it, or as the older protocol does."""
-    return reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2], strict=True))

@@ -16,8 +16,8 @@ from typing import Any
 import ua_parser
 from django.http import HttpRequest
 
-from config.redis.calls import Batch, Call, Command, Steps, perform
-from config.redis.connections import get_redis
+from config.redis.calls import Batch, Call, Command, Steps
+from config.redis.connections import get_redis, perform
 from ratelimit.callers import client_ip
 from sessions_app import keys
 from sessions_app.backend import (

@@ -23,8 +23,8 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
-from config.redis.calls import Batch, Call, Command, Steps, aperform, perform
-from config.redis.connections import get_async_redis, get_redis
+from config.redis.calls import Batch, Call, Command, Steps
+from config.redis.connections import aperform, get_async_redis, get_redis, perform
 from ratelimit import callers
 from sessions_app import keys, visitors
 from sessions_app.functions import LIBRARY

@@ -22,8 +22,8 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 
-from config.redis.calls import Batch, Call, Command, Steps, perform
-from config.redis.connections import OUTAGE_ERRORS, get_redis
+from config.redis.calls import Batch, Call, Command, Steps
+from config.redis.connections import OUTAGE_ERRORS, get_redis, perform
 from sessions_app import keys, visitors
 from sessions_app.functions import LIBRARY
 

@@ -6,51 +6,75 @@ A conversation is a generator that yields what to send and receives the reply:
         size = yield Command("ZCARD", key)
         return int(size)
 
-`perform(steps())` sends through the synchronous client, `await aperform(steps())` through the
-asynchronous one. The logic between the sends exists once.
+`perform_on(client, steps())` and its asynchronous twin `await aperform_on(client, steps())` send
+through any client; `perform` and `aperform` of `config.redis.connections` through that of the
+process. The logic between the sends exists once. Imports no Django.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from config.redis.connections import get_async_redis, get_redis
+from redis.exceptions import ResponseError
+
+from config.redis import wire
 from config.redis.functions import Function, is_unknown
 
 Result = TypeVar("Result")
 
 
 class Command:
-    """One plain command."""
+    """One plain command. `may_repeat`: it does no harm when it runs twice."""
 
-    __slots__ = ("words",)
+    __slots__ = ("may_repeat", "words")
 
-    def __init__(self, *words: Any) -> None:
+    def __init__(self, *words: Any, may_repeat: bool = False) -> None:
         self.words = words
+        self.may_repeat = may_repeat
 
     def send(self, client: Any) -> Any:
-        return client.execute_command(*self.words)
+        return wire.send(client, self.words, self.may_repeat)
 
     async def asend(self, client: Any) -> Any:
         return await client.execute_command(*self.words)
 
 
 class Call:
-    """One function call."""
+    """One function call. `may_repeat`: it does no harm when it runs twice."""
 
-    __slots__ = ("args", "function", "keys")
+    __slots__ = ("args", "function", "keys", "may_repeat")
 
-    def __init__(self, function: Function, keys: Sequence[Any], args: Sequence[Any] = ()) -> None:
+    def __init__(
+        self,
+        function: Function,
+        keys: Sequence[Any],
+        args: Sequence[Any] = (),
+        *,
+        may_repeat: bool = False,
+    ) -> None:
         self.function = function
         self.keys = keys
         self.args = args
+        self.may_repeat = may_repeat
+
+    @property
+    def words(self) -> tuple[Any, ...]:
+        return self.function.words(self.keys, self.args)
 
     def send(self, client: Any) -> Any:
+        try:
+            words = self.function.words(self.keys, self.args)
+            return wire.send(client, words, self.may_repeat)
+        except ResponseError as error:
+            if not is_unknown(error):
+                raise
         return self.function(client, self.keys, self.args)
 
     async def asend(self, client: Any) -> Any:
+        if isinstance(client, wire.AsyncWire):
+            return await client.send(self)
         return await self.function.acall(client, self.keys, self.args)
 
 
@@ -59,8 +83,8 @@ class Batch:
     """Several commands and calls in one round trip (one per node on a cluster), not a transaction.
 
     A call of a function that the server does not know has not run, so it alone is sent again, when
-    the server has the library. It then runs after the others, which matters only to who asks for
-    what the same batch writes.
+    the server has the library. It then runs after the others, which matters only to a call that
+    reads what the same batch writes.
     """
 
     steps: Sequence[Command | Call]
@@ -68,43 +92,46 @@ class Batch:
     def _pipeline(self, client: Any) -> Any:
         pipeline = client.pipeline(transaction=False)
         for step in self.steps:
-            if isinstance(step, Call):
-                pipeline.execute_command(*step.function.words(step.keys, step.args))
-            else:
-                pipeline.execute_command(*step.words)
+            pipeline.execute_command(*step.words)
         return pipeline
 
     def send(self, client: Any) -> list[Any]:
-        if not self.steps:
-            return []
+        if len(self.steps) < 2:
+            return [step.send(client) for step in self.steps]
         replies = self._pipeline(client).execute(raise_on_error=False)
         return [
-            step.send(client) if is_unknown(reply) else _answer(reply)
+            step.send(client) if is_unknown(reply) else _checked(reply)
             for step, reply in zip(self.steps, replies, strict=True)
         ]
 
     async def asend(self, client: Any) -> list[Any]:
-        if not self.steps:
-            return []
+        if len(self.steps) < 2:
+            return [await step.asend(client) for step in self.steps]
         replies = await self._pipeline(client).execute(raise_on_error=False)
         return [
-            await step.asend(client) if is_unknown(reply) else _answer(reply)
+            await step.asend(client) if is_unknown(reply) else _checked(reply)
             for step, reply in zip(self.steps, replies, strict=True)
         ]
 
 
-def _answer(reply: Any) -> Any:
+def _checked(reply: Any) -> Any:
     if isinstance(reply, Exception):
         raise reply
     return reply
 
 
-Step = Command | Call | Batch
+class Step(Protocol):
+    """What a conversation yields: a `Command`, a `Call`, a `Batch`, or whatever else can send."""
+
+    def send(self, client: Any) -> Any: ...
+
+    async def asend(self, client: Any) -> Any: ...
+
+
 Steps = Generator[Step, Any, Result]
 
 
-def perform(steps: Steps[Result], client: Any = None) -> Result:
-    client = client or get_redis()
+def perform_on(client: Any, steps: Steps[Result]) -> Result:
     reply = None
     try:
         while True:
@@ -114,8 +141,7 @@ def perform(steps: Steps[Result], client: Any = None) -> Result:
         return result
 
 
-async def aperform(steps: Steps[Result], client: Any = None) -> Result:
-    client = client or get_async_redis()
+async def aperform_on(client: Any, steps: Steps[Result]) -> Result:
     reply = None
     try:
         while True:

@@ -34,6 +34,7 @@ from redis.retry import Retry
 
 from config.errors import ConfigurationError
 from config.redis import embedded, protocol
+from config.redis.calls import Result, Steps, aperform_on, perform_on
 from config.redis.cluster import AsyncCautiousCluster, CautiousCluster, cannot_have_run
 
 CONNECT_TIMEOUT = 1.0
@@ -287,6 +288,16 @@ def address_url(address: Address) -> str:
 def get_redis(alias: str = "data") -> Any:
     """The synchronous client of this process: bytes out, no key prefix."""
     return get_redis_connection(alias)
+
+
+def perform(steps: Steps[Result]) -> Result:
+    """Perform steps on the data connection; see `config.redis.calls`."""
+    return perform_on(get_redis(), steps)
+
+
+async def aperform(steps: Steps[Result]) -> Result:
+    """The asynchronous twin."""
+    return await aperform_on(get_async_redis(), steps)
 
 
 _async_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Any]] = WeakKeyDictionary()

@@ -1,183 +1,179 @@
-"""The short way to Redis: connections that stay borrowed from the client's pool.
+"""The short way to Redis: connections that stay borrowed from the client's pool. Imports no Django.
 
-Borrowing, telemetry and giving back are a third of what redis-py spends on a call. A limiter asks
-for every request, so it keeps the few connections it needs. Imports no Django.
+Borrowing a connection, giving it back and telemetry are a third of what redis-py spends on a call,
+so a few connections are kept. The pool still owns them: closing the client closes them too.
+
+redis-py sends a command again after a lost connection or a timeout, if the client was not
+configured otherwise: right for reads, wrong for points, because the first attempt may have
+counted. Here each call names its rule. With `may_repeat` it is sent once more after a lost
+connection. Without, only when it cannot have run: connecting is up to the pool, with the pool's
+retries, and a connection that was closed while idle is noticed before anything is sent on it.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
-from typing import Any
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
-from redis import Redis
+from hiredis import pack_command
+from redis import BlockingConnectionPool, Redis
 from redis.asyncio import Redis as AsyncRedis
+from redis.exceptions import BusyLoadingError, ReadOnlyError, RedisError, ResponseError
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import ResponseError
 
-from config.redis.functions import Function, is_unknown
+from config.redis.functions import is_unknown
+from config.redis.group_commit import GroupCommit
 
-FLIGHT = 500  # calls that travel together at most
+if TYPE_CHECKING:
+    from config.redis.calls import Call
+
+# At most a quarter of a pool's connections are kept from its other users. A blocking pool's users
+# wait for a connection to be given back: none of those is kept.
+KEPT_SHARE = 4
+# Seconds in which a connection that has just answered is assumed to be alive: asking the system
+# takes a twentieth of a call, and a server may die between asking and sending just as well.
+FRESH = 0.001
 
 
-class Wire:
-    """Calls functions on a plain client's server. Safe for threads and after a fork.
+class _Kept:
+    """The connections kept of one pool."""
 
-    As many connections as threads ever asked at once; each is the pool's own, with its options.
-    """
+    __slots__ = ("idle", "most")
 
-    def __init__(self, client: Redis) -> None:
-        self._client = client
-        self._idle: list[Any] = []  # last in, first out; `pop` and `append` are atomic
-        self._process = os.getpid()
+    def __init__(self, pool: Any) -> None:
+        blocking = isinstance(pool, BlockingConnectionPool)
+        self.most = 0 if blocking else pool.max_connections // KEPT_SHARE
+        # Connections, and when each was used; last in, first out. `pop` and `append` are atomic.
+        self.idle: list[tuple[Any, float]] = []
 
-    @staticmethod
-    def fits(client: Any) -> bool:
-        """One server or a Sentinel's; a cluster chooses its connection by the key."""
-        return type(client) is Redis and client.connection is None
-
-    def run(self, function: Function, keys: list[str], arguments: tuple[Any, ...]) -> Any:
+    def take(self, checked: bool) -> Any:
+        """A connection, or None. When `checked`, nothing waits to be read on it."""
         try:
-            return self.execute_command(*function.words(keys, arguments))
-        except ResponseError as error:
-            if not is_unknown(error):
-                raise
-        return function(self._client, keys, arguments)
-
-    def execute_command(self, *command: Any) -> Any:
-        """Send one command that does no harm when it runs twice; the reply as it comes."""
-        if self._process != os.getpid():
-            self._idle, self._process = [], os.getpid()  # the parent goes on using those
-        try:
-            connection = self._idle.pop()
+            connection, used = self.idle.pop()
         except IndexError:
-            return self._ask(self._client.connection_pool.get_connection(), command)
+            return None
+        if not checked or time.monotonic() - used < FRESH:
+            return connection
         try:
-            return self._ask(connection, command)
-        except RedisConnectionError:
-            # It was closed while idle, by a restart or a timeout of the server's. If it was not,
-            # and the command did run, then one call is charged twice: that does less harm than an
-            # outage for every connection after each restart.
-            return self._ask(self._client.connection_pool.get_connection(), command)
-
-    def _ask(self, connection: Any, command: tuple[Any, ...]) -> Any:
-        try:
-            connection.send_command(*command)
-            reply = connection.read_response()
-        except BaseException as error:
-            if is_unknown(error):
-                self._idle.append(connection)
-                raise
-            # An answer may still come, or the server cannot serve: begin anew next time.
+            silent = not connection.can_read()
+        except (RedisError, OSError):
+            silent = False
+        if not silent:
             connection.disconnect()
-            self._client.connection_pool.release(connection)
+        return connection
+
+
+_kept: WeakKeyDictionary[Any, _Kept] = WeakKeyDictionary()
+os.register_at_fork(after_in_child=_kept.clear)  # the parent goes on using those
+
+
+def kept_of(pool: Any) -> _Kept:
+    return _kept.setdefault(pool, _Kept(pool))
+
+
+def send(client: Any, words: tuple[Any, ...], may_repeat: bool = False) -> Any:
+    """The reply to a command. The command's name is in capitals.
+
+    Clusters and single-connection clients send in their own way.
+    """
+    if type(client) is not Redis or client.connection is not None:
+        return client.execute_command(*words)
+    pool = client.connection_pool
+    kept = _kept.get(pool) or kept_of(pool)
+    connection = kept.take(not may_repeat)
+    try:
+        reply = _exchange(pool, kept, connection or pool.get_connection(), words)
+    except BusyLoadingError:  # it has not run
+        return client.execute_command(*words)  # type: ignore[no-untyped-call]
+    except RedisConnectionError:
+        if connection is None or not may_repeat:
             raise
-        self._idle.append(connection)
-        return reply
+        reply = _exchange(pool, kept, pool.get_connection(), words)
+    callback = dict.get(client.response_callbacks, words[0])
+    return reply if callback is None else callback(reply)
 
 
-class _Call:
-    """One call on its way, and the answer somebody waits for."""
-
-    __slots__ = ("answer", "command", "function")
-
-    def __init__(self, function: Function, command: tuple[Any, ...]) -> None:
-        self.function = function
-        self.command = command
-        self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
-    def settle(self, reply: Any) -> None:
-        if not self.answer.done():  # nobody waits any more
-            self.answer.set_result(reply)
-
-    def fail(self, error: Exception) -> None:
-        if not self.answer.done():
-            self.answer.set_exception(error)
+def _exchange(pool: Any, kept: _Kept, connection: Any, words: tuple[Any, ...]) -> Any:
+    try:
+        connection.send_packed_command([pack_command(words)])
+        reply = connection.read_response()
+    except BaseException as error:
+        # A reply may still come and must not be taken for the next one, or the server is no primary
+        # any more and its successor has to be found.
+        if not isinstance(error, ResponseError) or isinstance(error, ReadOnlyError):
+            connection.disconnect()
+        pool.release(connection)
+        raise
+    if len(kept.idle) < kept.most:
+        kept.idle.append((connection, time.monotonic()))
+    else:
+        pool.release(connection)
+    return reply
 
 
 class AsyncWire:
-    """The same for an event loop: calls that wait at the same time travel together.
+    """For an event loop: calls that wait at the same time share one connection and round trip.
 
-    One connection. While a flight is under way, newcomers gather for the next, which leaves when
-    the answers are back. Alone, a call waits for nobody; a thousand at once need no thousand
-    connections.
+    A thousand calls at once need no thousand connections; a call alone waits for no other.
     """
 
     def __init__(self, client: AsyncRedis) -> None:
         self._client = client
         self._connection: Any = None
-        self._waiting: list[_Call] = []
-        self._unknown: list[_Call] = []  # the server has not their function
-        self._pilot: asyncio.Task[None] | None = None
+        self._calls: GroupCommit[Call] = GroupCommit(self._flush)
 
     @staticmethod
     def fits(client: Any) -> bool:
+        """One server or a Sentinel's; a cluster chooses its connection by the key."""
         return type(client) is AsyncRedis and client.connection is None
 
-    async def run(self, function: Function, keys: list[str], arguments: tuple[Any, ...]) -> Any:
-        call = _Call(function, function.words(keys, arguments))
-        self._waiting.append(call)
-        if self._pilot is None:
-            # A task of its own: whoever gives up waiting does not take the others down.
-            self._pilot = asyncio.create_task(self._fly())
-        return await call.answer
+    async def send(self, call: Call) -> Any:
+        return await self._calls.add(call)
 
-    async def _fly(self) -> None:
-        flight: list[_Call] = []
+    async def _flush(self, calls: Sequence[Call]) -> list[Any]:
+        """The reply to each call, or its error."""
+        replies = await self._replies(calls)
+        unknown = [number for number, reply in enumerate(replies) if is_unknown(reply)]
+        if unknown:
+            for library in {calls[number].function.library for number in unknown}:
+                await library.aload(self._client)
+            again = await self._replies([calls[number] for number in unknown])
+            for number, reply in zip(unknown, again, strict=True):
+                replies[number] = reply
+        return replies
+
+    async def _replies(self, calls: Sequence[Call]) -> list[Any]:
+        replies: list[Any] = []
+        was_idle = self._connection is not None
         try:
-            while self._waiting:
-                flight, self._waiting = self._waiting[:FLIGHT], self._waiting[FLIGHT:]
-                try:
-                    await self._exchange(flight)
-                    await self._load()
-                except Exception as error:  # theirs to handle, each for itself
-                    for call in flight:
-                        call.fail(error)
-        finally:
-            self._pilot = None
-            for call in (*flight, *self._waiting):  # some only when the loop is being closed
-                call.answer.cancel()
+            await self._exchange(calls, replies)
+        except RedisConnectionError as error:
+            left = calls[len(replies) :]
+            if was_idle and all(call.may_repeat for call in left):
+                await self._exchange(left, replies)
+            else:
+                replies += [error] * len(left)
+        return replies
 
-    async def _exchange(self, flight: list[_Call]) -> None:
-        kept = self._connection is not None
-        try:
-            await self._ask(flight)
-        except RedisConnectionError:
-            if not kept or any(call.answer.done() for call in flight):
-                raise
-            await self._ask(flight)  # closed while idle; see `Wire.run`
-
-    async def _ask(self, flight: list[_Call]) -> None:
+    async def _exchange(self, calls: Sequence[Call], replies: list[Any]) -> None:
+        """Add the reply to each call, or the server's error, to `replies`."""
+        pool = self._client.connection_pool
         if self._connection is None:
-            pool = self._client.connection_pool
             self._connection = await pool.get_connection()  # type: ignore[no-untyped-call]
-        connection = self._connection
-        healthy, self._unknown = False, []
+        connection, reusable = self._connection, False
         try:
-            commands = [call.command for call in flight]
-            await connection.send_packed_command(connection.pack_commands(commands))
-            healthy = all([await self._read(connection, call) for call in flight])
+            await connection.send_packed_command([pack_command(call.words) for call in calls])
+            for _ in calls:
+                try:
+                    replies.append(await connection.read_response())
+                except ResponseError as error:
+                    replies.append(error)
+            reusable = not any(isinstance(reply, ReadOnlyError) for reply in replies)
         finally:
-            if not healthy:
-                # An answer may still come, or the server cannot serve: begin anew next time.
+            if not reusable:
                 self._connection = None
                 await connection.disconnect(nowait=True)
-                await self._client.connection_pool.release(connection)
-
-    async def _read(self, connection: Any, call: _Call) -> bool:
-        """Whether the answer leaves no doubt about the connection."""
-        try:
-            call.settle(await connection.read_response())
-        except ResponseError as error:
-            if not is_unknown(error):
-                call.fail(error)
-                return False
-            self._unknown.append(call)
-        return True
-
-    async def _load(self) -> None:
-        """Give the server the libraries it has not, and send those calls again."""
-        unknown, self._unknown = self._unknown, []
-        for library in {call.function.library for call in unknown}:
-            await library.aload(self._client)
-        self._waiting += unknown
+                await pool.release(connection)

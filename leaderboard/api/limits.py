@@ -53,7 +53,7 @@ async def charge_together(callers: Sequence[Caller]) -> list[Decision]:
 async def _charge_many(caller: Caller, count: int) -> list[Decision]:
     if count == 1:
         return [await acharge(caller)]
-    # A flight larger than the whole limit could never fit, and need not be asked about.
+    # A batch larger than the whole limit could never fit, and need not be asked about.
     if count <= min(caller.policy.capacities):
         decision = await acharge(caller, count)
         if decision.allowed or decision.reason is not Reason.LIMITS:
@@ -62,7 +62,7 @@ async def _charge_many(caller: Caller, count: int) -> list[Decision]:
 
 
 class Shown:
-    """The headers of decisions, written once for all calls of a flight that share one."""
+    """The headers of decisions, written once for all calls of a batch that share one."""
 
     def __init__(self) -> None:
         self._headers: dict[int, list[tuple[bytes, bytes]]] = {}

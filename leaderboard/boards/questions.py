@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from config.redis.calls import Batch, Call, Command, Steps
+from config.redis.calls import Batch, Steps
 
 
 def together(questions: Sequence[Generator[Any, Any, Any]]) -> Steps[list[Any]]:
@@ -22,15 +22,9 @@ def together(questions: Sequence[Generator[Any, Any, Any]]) -> Steps[list[Any]]:
             except StopIteration as end:
                 results[number] = end.value
                 continue
-            parts = list(step.steps) if isinstance(step, Batch) else [step]
+            parts = step.steps if isinstance(step, Batch) else [step]
             asked.append((number, len(parts) if isinstance(step, Batch) else None))
-            # The engine describes its calls without knowing how they are sent.
-            steps += [
-                part
-                if isinstance(part, Command | Call)
-                else Call(part.function, part.keys, part.args)
-                for part in parts
-            ]
+            steps += parts
         if not steps:
             break
         answers = iter((yield Batch(steps)))

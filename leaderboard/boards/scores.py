@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from config.redis.connections import get_async_redis, get_redis
+from config.redis.connections import aperform, perform
 from config.sql import ask_sql
 from leaderboard.access import aliases
 from leaderboard.boards import marks
@@ -123,7 +123,7 @@ def submit_scores(
             case "roll":
                 at = pointer.read(board)
                 if at is not None:
-                    pointer.roll(board, at)(get_redis())
+                    perform(pointer.roll(board, at))
             case "restore":
                 _restore(board)
             case "wait":
@@ -154,7 +154,7 @@ async def asubmit_scores(
             case "roll":
                 at = await pointer.aread(board)
                 if at is not None:
-                    await pointer.roll(board, at).acall(get_async_redis())
+                    await aperform(pointer.roll(board, at))
             case "restore":
                 await ask_sql(_restore, board)
             case "wait":
@@ -282,10 +282,8 @@ class _Batch:
 
 
 def _restore(board: Board) -> None:
-    restoring = pointer.restore(board)
-    if restoring is None:
+    if pointer.restore(board) is None:
         raise SeasonClosedError(f"{board.name} has no open season.")
-    restoring(get_redis())
 
 
 def _result(answer: Mapping[str, Any], season: int) -> ScoreResult:

@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 from config.caching import cached
-from config.redis.calls import Command, Steps, aperform, perform
+from config.redis.calls import Command, Steps
+from config.redis.connections import aperform, perform
 from leaderboard import keys
 from leaderboard.access import aliases
 from leaderboard.boards.questions import together
@@ -122,14 +123,14 @@ Question = Callable[[Operations], Generator[Any, Any, Any]]
 
 
 def _page(offset: int, count: int) -> Question:
-    return lambda view: _slice(view._range_page_operation(None, None, offset, count))
+    return lambda view: _slice(view.get_range_page(None, None, offset=offset, count=count))
 
 
 def _group(groups: Mapping[str, str], offset: int, count: int) -> Question:
     if len(groups) > 1:
         return lambda view: _in_groups(view, groups, offset, count)
     (group,) = groups.items()
-    return lambda view: _slice(view._group_operation(*group, offset, count))
+    return lambda view: _slice(view.get_group(*group, offset=offset, count=count))
 
 
 def _some(player_ids: Sequence[str], groups: Mapping[str, str] | None = None) -> Question:
@@ -157,7 +158,7 @@ def _board_page(
         if player_id is not None:
             questions += [_mine(view, player_id), delivery.unread_steps(player_id)]
         if for_page:
-            questions += [_watching(board), _online(), view._distribution_operation(BINS)]
+            questions += [_watching(board), _online(), view.get_distribution(BINS)]
             questions += [_has_places(board), _group_values(view, MOST_SUGGESTED)]
         pointer, sequence, updated_at, page, *rest = yield from together(questions)
         if pointer is None or pointer.number == season:
@@ -176,14 +177,12 @@ def spread(
     once for all who ask; and this player's own score."""
 
     def count() -> list[dict[str, Any]]:
-        return list(
-            perform(_in_season(board, lambda view: view._distribution_operation(BINS), window))
-        )
+        return list(perform(_in_season(board, lambda view: view.get_distribution(BINS), window)))
 
     bins = cached(keys.cached_spread(board.slug, window), SPREAD_KEPT, count)
     if player_id is None:
         return bins, None
-    found = perform(_in_season(board, lambda view: view._players_operation([player_id]), window))
+    found = perform(_in_season(board, lambda view: view.get_entries([player_id]), window))
     return bins, next((entry["score"] for entry in found["entries"]), None)
 
 
@@ -230,7 +229,7 @@ def entries_before(board: Board, rank: int, *, window: str = "") -> int:
     """How many entries stand before the first with this rank."""
     if board.ranking != Board.Ranking.DENSE:
         return rank - 1  # places are skipped, so that ranks count entries; nobody need be asked
-    found: int = perform(_in_season(board, lambda view: view._offset_operation(rank), window))
+    found: int = perform(_in_season(board, lambda view: view.get_offset(rank), window))
     return found
 
 
@@ -301,7 +300,7 @@ def _in_groups(
     """Each group has its own index and no two share one, so the best of the last field's group,
     which is the narrower as a rule, are read and the rest is asked of their details."""
     *_, narrow = groups.items()
-    found = yield from view._group_operation(*narrow, 0, MOST_COMBINED)
+    found = yield from view.get_group(*narrow, count=MOST_COMBINED)
     entries = [entry for entry in found["entries"] if _has(entry, groups)]
     for entry in entries:
         entry["rank"] = entry["board_rank"]
@@ -318,7 +317,7 @@ def _found(
     view: Operations, player_ids: Sequence[str], groups: Mapping[str, str]
 ) -> Generator[Any, Any, Slice]:
     ids = [player_id for player_id in player_ids if len(player_id.encode()) <= MOST_ID_BYTES]
-    found = yield from view._players_operation(ids)
+    found = yield from view.get_entries(ids)
     entries = [
         entry | {"rank": entry["board_rank"]} for entry in found["entries"] if _has(entry, groups)
     ]
@@ -328,8 +327,8 @@ def _found(
 def _mine(view: Operations, player_id: str) -> Steps[Mine | None]:
     around, found = yield from together(
         [
-            view._around_user_operation(player_id, NEIGHBOURS),
-            view._ahead_operation(player_id),
+            view.get_around_user(player_id, NEIGHBOURS),
+            view._ahead(player_id),
         ]
     )
     entry = next((one for one in around if one["user_id"] == player_id), None)
@@ -355,7 +354,7 @@ def group_values(board: Board, *, window: str = "") -> dict[str, list[str]]:
 
 def _group_values(view: Operations, count: int) -> Steps[dict[str, list[str]]]:
     fields = view.rules.groups
-    found = yield from together([view._group_values_operation(name, count) for name in fields])
+    found = yield from together([view._group_values(name, count) for name in fields])
     return dict(zip(fields, found, strict=True))
 
 

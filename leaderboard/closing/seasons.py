@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext, ngettext
 
-from config.redis.connections import get_redis
+from config.redis.connections import perform
 from config.redis.locks import Held, hold
 from leaderboard.access import audit
 from leaderboard.access.audit import Actor
@@ -136,7 +136,7 @@ def close_season(
             opens=None if open_next else current.opens,
             closes=pointer.next_close(board, now) if open_next else current.closes,
         )
-        moved, _ = end(get_redis())
+        moved, _ = perform(end)
         if not moved:
             raise SeasonClosedError(f"{_title(board, current.number)} has just been closed.")
         audit.record("season.close", actor=actor, board=board, season=current.number)
@@ -201,8 +201,8 @@ def leave_closed(board: Board, current: Pointer) -> None:
         season = Season.objects.select_related("board").get(board=board, number=current.number)
         if season.state != Season.State.CLOSED or pointer.read(board) != current:
             return
-        restoring = pointer.restore(board, believed=current)
-        if restoring is not None and restoring(get_redis())[0]:
+        restored = pointer.restore(board, believed=current)
+        if restored is not None and restored[0]:
             archive.drop(season)
             logger.warning(
                 "The pointer was at a closed season; restored it from SQL",
@@ -230,7 +230,7 @@ def roll_if_over(board: Board, current: Pointer) -> bool:
         or current.closes_at > timezone.now() + CLOCK_MARGIN
     ):
         return False
-    moved, _ = pointer.roll(board, current)(get_redis())
+    moved, _ = perform(pointer.roll(board, current))
     return moved
 
 
@@ -244,7 +244,7 @@ def reschedule(board: Board) -> None:
         if current is None or not current.is_open:
             pointer.forget_note(board, pointer.RESCHEDULE)
             return
-        pointer.move(
+        move = pointer.move(
             board,
             believed=current,
             mode="keep",
@@ -252,7 +252,8 @@ def reschedule(board: Board) -> None:
             state=OPEN,
             opens=current.opens,
             closes=pointer.next_close(board, timezone.now()),
-        )(get_redis())
+        )
+        perform(move)
         pointer.forget_note(board, pointer.RESCHEDULE)
         follow_pointer(board)
 
@@ -289,7 +290,7 @@ def _open(
     opening = pointer.move(
         board, believed=current, mode="keep", number=number, state=OPEN, closes=closes
     )
-    moved, now_at = opening(get_redis())
+    moved, now_at = perform(opening)
     if not moved or now_at is None:
         raise SeasonOverlapError(f"Somebody else has just opened a season of {board.name}.")
     follow_pointer(board)

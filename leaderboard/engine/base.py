@@ -1,40 +1,23 @@
-"""What a board is made of, and how its calls reach Redis.
-
-An operation is a generator: it yields each `Call` it needs, gets the reply, and returns the
-result. `RedisLeaderboard` and `AsyncRedisLeaderboard` differ only in how they send a call.
-"""
+"""What a board is made of: its key, rules and windows."""
 
 from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Self
 
 import msgspec
 
+from config.redis.calls import Call, Steps
 from config.redis.cluster import know_keys
-from config.redis.functions import Function
+from config.redis.replication import ReplicatedCall
 from leaderboard import keys
 from leaderboard.engine.errors import LeaderboardError
 from leaderboard.engine.rules import checked_limit, rules_from
 from leaderboard.engine.values import checked_id, checked_printable_id
 from leaderboard.engine.windows import ALL_TIME, Period, period_at, period_named, periods_since
-
-T = TypeVar("T")
-
-
-class Call(NamedTuple):
-    """One call of a function, as both kinds of client send it."""
-
-    function: Function
-    keys: Sequence[str]
-    args: Sequence[Any]
-    writes: bool = False
-
-
-Operation = Generator[Call, Any, T]
 
 
 def text(value: Any) -> Any:
@@ -73,7 +56,12 @@ class Board:
         self._valid_from = self._valid_until = 0
         self._keys_last: tuple[list[str], str] | None = None
         self._read_keys = [self.key, self.entries_key]
-        self._waits = self.rules.durability == "replicated"
+        replicated = self.rules.durability == "replicated"
+        self._writing_call: type[Call] = ReplicatedCall if replicated else Call
+
+    def _perform(self, steps: Steps[Any]) -> Any:
+        """What a method does with the steps of its operation: see `operations.py`."""
+        return steps
 
     # ---- views ----------------------------------------------------------------------------------
 
@@ -138,7 +126,7 @@ class Board:
     def _keys_now(self) -> tuple[list[str], str]:
         """The keys of a write at this moment, and the rules for the function.
 
-        Computed anew only when a window ends.
+        Computed again only when a window ends.
         """
         if self._keys_last is None or (
             self.rules.windows and not self._valid_from <= self.now() < self._valid_until

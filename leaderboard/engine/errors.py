@@ -48,7 +48,7 @@ class RowsRefusedError(LeaderboardError):
         self.errors = dict(errors)
 
 
-# What a function may say of one row: the message and the argument at fault.
+# By the code that a function gives for one row: the message and the argument at fault.
 _REFUSALS = {
     "score_too_low": ("The score is below {lowest}, the lowest that this board accepts.", "score"),
     "score_too_high": (

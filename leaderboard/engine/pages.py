@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-from redis.exceptions import ResponseError
 
-from config.redis.functions import is_unknown
-from leaderboard.engine.base import Call
+from config.redis.calls import Call
 from leaderboard.engine.board import Operations
 from leaderboard.engine.functions import LIBRARY
 from leaderboard.engine.positions import Position, skipped
@@ -61,8 +59,8 @@ class Run(msgspec.Struct, array_like=True):
 
 
 class Reply(msgspec.Struct, array_like=True):
-    """How a board stands, and its runs: False where the player is not there, True where nothing has
-    changed. False for all when `season` is not the one that was asked for."""
+    """The state of a board, and its runs: False where the player is not there, True where nothing
+    has changed. False for all when `season` is not the one that was asked for."""
 
     sequence: int
     season: int | None
@@ -81,23 +79,5 @@ _decode = msgspec.json.Decoder(Reply, strict=False).decode  # some numbers come 
 
 
 def read_pages(reply: bytes) -> Reply:
-    # Every slash comes escaped, which is allowed and nobody likes to read.
+    # Every slash comes escaped, which is allowed but hard to read.
     return _decode(reply.replace(b"\\/", b"/"))
-
-
-async def send_together(client: Any, calls: Sequence[Call]) -> list[Any]:
-    """The reply to each, in one round trip. An outage is raised: it is nobody's own."""
-    if len(calls) == 1:
-        (call,) = calls
-        return [await call.function.acall(client, call.keys, call.args)]
-    pipeline = client.pipeline(transaction=False)
-    for call in calls:
-        pipeline.execute_command(*call.function.words(call.keys, call.args))
-    replies: list[Any] = await pipeline.execute(raise_on_error=False)
-    for number, reply in enumerate(replies):
-        if is_unknown(reply):
-            call = calls[number]
-            replies[number] = await call.function.acall(client, call.keys, call.args)
-        elif isinstance(reply, Exception) and not isinstance(reply, ResponseError):
-            raise reply
-    return replies

@@ -9,7 +9,7 @@ from leaderboard.engine.values import checked_offset
 
 class Position(NamedTuple):
     """The place of an entry: its score, the bytes before the id in its member as hex (see
-    `stamps.lua`), and the id where those bytes do not tell entries apart.
+    `stamps.lua`), and the id where those bytes do not distinguish entries.
 
     It is a place even when the entry has moved or gone: what is read after it is what is worse.
     """

@@ -7,9 +7,12 @@ from typing import Any
 
 import msgspec
 
-from leaderboard.engine.base import Board, Call, Operation, text
+from config.redis.calls import Call, Command, Steps
+from leaderboard import keys
+from leaderboard.engine.base import Board, text
 from leaderboard.engine.errors import LeaderboardError
 from leaderboard.engine.functions import LIBRARY
+from leaderboard.engine.operations import operation
 from leaderboard.engine.positions import Position, last_position, skipped
 from leaderboard.engine.values import (
     MOST_RANK,
@@ -34,27 +37,43 @@ decode = msgspec.json.Decoder().decode
 
 
 class ReadOperations(Board):
-    def _page_operation(self, offset: int, count: int) -> Operation[list[Entry]]:
-        return self._page("page", checked_count(count, "count"), checked_offset(offset))
+    @operation
+    def get_top(self, count: int) -> Steps[list[Entry]]:
+        """The best entries."""
+        return (yield from self._page("page", checked_count(count, "count"), 0))
 
-    def _around_rank_operation(self, rank: int, count: int) -> Operation[list[Entry]]:
+    @operation
+    def get_page(self, offset: int, count: int) -> Steps[list[Entry]]:
+        """Entries after skipping `offset` from the top."""
+        count = checked_count(count, "count")
+        return (yield from self._page("page", count, checked_offset(offset)))
+
+    @operation
+    def get_around_rank(self, rank: int, count: int) -> Steps[list[Entry]]:
+        """Entries around a rank, always `count` of them when the board has as many."""
         rank = checked_count(rank, "rank", MOST_RANK)
-        return self._page("rank", checked_count(count, "count"), rank)
+        return (yield from self._page("rank", checked_count(count, "count"), rank))
 
-    def _around_user_operation(self, user_id: str, count: int) -> Operation[list[Entry]]:
-        return self._page("user", checked_count(count, "count"), self.checked_id(user_id))
+    @operation
+    def get_around_user(self, user_id: str, count: int) -> Steps[list[Entry]]:
+        """Entries around a player; empty when the player is not on the board."""
+        count = checked_count(count, "count")
+        return (yield from self._page("user", count, self.checked_id(user_id)))
 
-    def _score_range_operation(
-        self, low: float | None, high: float | None, offset: int, count: int
-    ) -> Operation[list[Entry]]:
-        entries: list[Entry] = (yield from self._range_page_operation(low, high, offset, count))[
-            "entries"
-        ]
+    @operation
+    def get_score_range(
+        self, low: float | None, high: float | None, *, offset: int = 0, count: int = 100
+    ) -> Steps[list[Entry]]:
+        """Entries with a score from low to high, both included; None is without bound."""
+        found = yield from self._range_page(low, high, offset=offset, count=count)
+        entries: list[Entry] = found["entries"]
         return entries
 
-    def _range_page_operation(
-        self, low: float | None, high: float | None, offset: int | Position, count: int
-    ) -> Operation[dict[str, Any]]:
+    def _range_page(
+        self, low: float | None, high: float | None, *, offset: int | Position = 0, count: int = 100
+    ) -> Steps[dict[str, Any]]:
+        """As `get_score_range`, in `entries`, and how many there are in all, `size`. `next` is the
+        position to go on from, as `offset`, whatever has moved meanwhile; None on the last page."""
         lowest = float("-inf") if low is None else checked_number(low, "low")
         highest = float("inf") if high is None else checked_number(high, "high")
         if lowest > highest:
@@ -65,7 +84,11 @@ class ReadOperations(Board):
         _, matching, first, columns, prefix = decode(reply)
         return self._found(self._entries(columns, first), matching, prefix)
 
-    def _all_operation(self) -> Operation[list[Entry]]:
+    get_range_page = operation(_range_page)
+
+    @operation
+    def list_all(self) -> Steps[list[Entry]]:
+        """The whole board."""
         entries: list[Entry] = []
         while True:
             batch = yield from self._page("page", MOST_ROWS, len(entries))
@@ -73,7 +96,7 @@ class ReadOperations(Board):
             if len(batch) < MOST_ROWS:
                 return entries
 
-    def _scan_operation(self, offset: int, count: int, details: bool) -> Operation[list[Entry]]:
+    def _scan(self, offset: int, count: int, details: bool) -> Steps[list[Entry]]:
         """One batch of a whole board in rank order, with all that an archive or a rebuild needs."""
         args = [self.rules.text, "a" if details else "s", "page", count, offset]
         reply = yield Call(PAGE, self._read_keys, args)
@@ -90,7 +113,9 @@ class ReadOperations(Board):
             for entry, (at, counter) in zip(entries, pairs, strict=True)
         ]
 
-    def _players_operation(self, user_ids: Iterable[str]) -> Operation[dict[str, Any]]:
+    @operation
+    def get_entries(self, user_ids: Iterable[str]) -> Steps[dict[str, Any]]:
+        """Given players ranked among themselves, and `missing`, the ids not on the board."""
         ids = list(dict.fromkeys(self.checked_id(user_id) for user_id in user_ids))
         if len(ids) > MOST_ROWS:
             raise LeaderboardError(
@@ -119,36 +144,57 @@ class ReadOperations(Board):
             entry["board_rank"], entry["rank"] = entry["rank"], rank
         return entries
 
-    def _entry_operation(self, user_id: str) -> Operation[Entry | None]:
+    @operation
+    def get_user_entry(self, user_id: str) -> Steps[Entry | None]:
+        """A player's entry, None when not on the board."""
         _, places, _, columns = yield from self._players([self.checked_id(user_id)], "d")
         return self._entries(columns, places[0] - 1)[0] if columns else None
 
-    def _rank_operation(self, user_id: str) -> Operation[int | None]:
+    @operation
+    def get_user_metadata(self, user_id: str) -> Steps[dict[str, str]]:
+        """A player's details."""
+        found = yield Command("HGETALL", keys.user(self.key, self.checked_id(user_id)))
+        return {text(name): text(value) for name, value in found.items()}
+
+    @operation
+    def get_size(self) -> Steps[int]:
+        """The number of entries, hidden ones apart."""
+        return int((yield Command("ZCARD", self.entries_key)))
+
+    @operation
+    def get_rank(self, user_id: str) -> Steps[int | None]:
+        """A player's rank, None when not on the board."""
         _, places, _, columns = yield from self._players([self.checked_id(user_id)], "n")
         if not columns:
             return None
         rank: int = places[0] if self.rules.ranking == "ordinal" else columns[3]
         return rank
 
-    def _offset_operation(self, rank: int) -> Operation[int]:
+    @operation
+    def get_offset(self, rank: int) -> Steps[int]:
+        """How many entries are before the first with this rank, at most all."""
         rank = checked_count(rank, "rank", MOST_RANK)
         return int((yield Call(RANK, self._read_keys, [self.rules.text, rank])))
 
-    def _ahead_operation(self, user_id: str) -> Operation[tuple[int, int] | None]:
+    def _ahead(self, user_id: str) -> Steps[tuple[int, int] | None]:
         """How many have a better score, and how many there are; None for an unknown player."""
         size, _, better, columns = yield from self._players([self.checked_id(user_id)], "b")
         return (better[0], size) if columns else None
 
-    def _percentile_operation(self, user_id: str) -> Operation[float | None]:
-        found = yield from self._ahead_operation(user_id)
+    @operation
+    def get_percentile(self, user_id: str) -> Steps[float | None]:
+        """The share of the board, in percent, with a score that this player's equals or beats."""
+        found = yield from self._ahead(user_id)
         if found is None:
             return None
         ahead, size = found
         return 100.0 * (size - ahead) / size
 
-    def _group_operation(
-        self, field: str, value: str, offset: int | Position, count: int
-    ) -> Operation[dict[str, Any]]:
+    @operation
+    def get_group(
+        self, field: str, value: str, *, offset: int | Position = 0, count: int = 100
+    ) -> Steps[dict[str, Any]]:
+        """One group ranked among themselves, as `get_range_page`; needs the rule `groups`."""
         self._check_group(field)
         args = [
             self.rules.text,
@@ -172,7 +218,7 @@ class ReadOperations(Board):
             following = last_position(self.rules.ties, last["score"], last["user_id"], prefix)
         return {"entries": entries, "size": size, "next": following}
 
-    def _group_values_operation(self, field: str, count: int) -> Operation[list[str]]:
+    def _group_values(self, field: str, count: int) -> Steps[list[str]]:
         self._check_group(field)
         args = [field, checked_count(count, "count")]
         return [text(value) for value in (yield Call(GROUP_VALUES, self._read_keys, args))]
@@ -183,7 +229,9 @@ class ReadOperations(Board):
                 f"This board is not grouped by {field!r}.", code="unknown_group", field="field"
             )
 
-    def _distribution_operation(self, bins: int) -> Operation[list[dict[str, Any]]]:
+    @operation
+    def get_distribution(self, bins: int) -> Steps[list[dict[str, Any]]]:
+        """How many entries lie in each of `bins` equal steps from lowest to highest score."""
         bins = checked_count(bins, "bins", MOST_BINS)
         reply = yield Call(DISTRIBUTION, [self.entries_key], [bins])
         edges = [float(edge) for edge in reply[::2]]
@@ -192,14 +240,14 @@ class ReadOperations(Board):
             for low, high, count in zip(edges, edges[1:], reply[1::2], strict=False)
         ]
 
-    def _page(self, what: str, *args: Any) -> Operation[list[Entry]]:
+    def _page(self, what: str, *args: Any) -> Steps[list[Entry]]:
         reply = yield Call(PAGE, self._read_keys, [self.rules.text, "d", what, *args])
         if not reply:
             return []
         _, _, first, columns, _ = decode(reply)
         return self._entries(columns, first)
 
-    def _players(self, ids: list[str], wanted: str) -> Operation[Any]:
+    def _players(self, ids: list[str], wanted: str) -> Steps[Any]:
         reply = yield Call(PLAYERS, self._read_keys, [self.rules.text, wanted, *ids])
         return decode(reply)
 

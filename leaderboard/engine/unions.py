@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self
 
+from config.redis.calls import Call, Steps
 from leaderboard import keys
-from leaderboard.engine.base import Board, Call, Operation
+from leaderboard.engine.base import Board
 from leaderboard.engine.errors import LeaderboardError
 from leaderboard.engine.functions import LIBRARY
 from leaderboard.engine.values import checked_count
@@ -23,7 +24,7 @@ LONGEST_TTL = 7 * 86_400
 
 
 class UnionOperations(Board):
-    def _union_operation(self, others: Sequence[Board], how: str, ttl: int) -> Operation[Self]:
+    def _union(self, others: Sequence[Board], how: str, ttl: int) -> Steps[Self]:
         if how not in HOW:
             raise LeaderboardError(
                 f"how cannot be {how!r}: choose one of {', '.join(HOW)}.",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from config.redis.calls import Call, Steps
 from config.redis.functions import Function
-from leaderboard.engine.base import Board, Call, Operation, text
+from leaderboard.engine.base import Board, text
 from leaderboard.engine.errors import (
     LeaderboardError,
     RowsRefusedError,
@@ -14,6 +15,7 @@ from leaderboard.engine.errors import (
     refusal,
 )
 from leaderboard.engine.functions import LIBRARY
+from leaderboard.engine.operations import operation
 from leaderboard.engine.rules import OPERATORS, checked_limit
 from leaderboard.engine.values import (
     MOST_ROWS,
@@ -45,16 +47,32 @@ Row = Submission | Mapping[str, Any]
 
 
 class WriteOperations(Board):
-    def _submit_operation(
+    @operation
+    def upsert_user(
+        self, user_id: str, score: float, metadata: Details | None = None
+    ) -> Steps[Result]:
+        """Set a player's score, whatever the board's operator, and add to the details."""
+        return self._submit(user_id, score, operator="set", metadata=metadata)
+
+    @operation
+    def increment_score(
+        self, user_id: str, amount: float, metadata: Details | None = None
+    ) -> Steps[Result]:
+        """Add to a player's score, starting at 0, and to the details."""
+        return self._submit(user_id, amount, operator="sum", metadata=metadata)
+
+    def _submit(
         self,
         user_id: str,
         score: float,
-        operator: str | None,
-        subscore: float | None,
-        metadata: Details | None,
-        idempotency_key: str | None,
-        source: str,
-    ) -> Operation[Result]:
+        *,
+        operator: str | None = None,
+        subscore: float | None = None,
+        metadata: Details | None = None,
+        idempotency_key: str | None = None,
+        source: str = "",
+    ) -> Steps[Result]:
+        """Submit a score by the board's operator, or by the one given."""
         user_id = self.checked_id(user_id)
         key = "" if idempotency_key is None else checked_key(idempotency_key)
         row = self._row(user_id, score, operator, subscore, metadata, key, source)
@@ -65,9 +83,13 @@ class WriteOperations(Board):
                 return self._result(user_id, answer, row)
             self._explain(answer)
 
-    def _details_operation(
-        self, user_id: str, metadata: Details, source: str
-    ) -> Operation[Result | None]:
+    submit = operation(_submit)
+
+    @operation
+    def update_details(
+        self, user_id: str, metadata: Details, *, source: str = ""
+    ) -> Steps[Result | None]:
+        """Add to a player's details and leave the score alone; None when nobody has that id."""
         user_id = self.checked_id(user_id)
         count, flat = packed_details(metadata, self.rules.groups)
         row = [user_id, "", f"D{count}", "", "", source, *flat]
@@ -79,9 +101,11 @@ class WriteOperations(Board):
             raise
         return self._result(user_id, answer, row)
 
-    def _submit_many_operation(
-        self, rows: Iterable[Row], all_or_nothing: bool, details: bool
-    ) -> Operation[list[Result | LeaderboardError]]:
+    @operation
+    def submit_many(
+        self, rows: Iterable[Row], *, all_or_nothing: bool = False, details: bool = False
+    ) -> Steps[list[Result | LeaderboardError]]:
+        """Submit many scores; for each row, in the order given, its result or its error."""
         results: list[Result | LeaderboardError] = []
         packed: list[tuple[int, str, list[Any]]] = []
         for number, row in enumerate(rows):
@@ -158,8 +182,8 @@ class WriteOperations(Board):
             return [user_id, repr(number), code, second, idempotency_key, source, *flat]
         return [user_id, repr(number), f"{sign}{count}", *flat]
 
-    def _write(self, function: Function, args: Sequence[Any]) -> Operation[Any]:
-        """Send rows, again when Redis says that another day has begun there."""
+    def _write(self, function: Function, args: Sequence[Any]) -> Steps[Any]:
+        """Send rows, again when Redis replies that another day has begun there."""
         while True:
             reply = yield self._write_call(function, args)
             first = reply[0] if reply.__class__ is list and reply else ""
@@ -172,7 +196,7 @@ class WriteOperations(Board):
             self._check_writable()
         # The function looks at the time itself: keys of a window that is over come back unwritten.
         names, rules = self._keys_last or self._keys_now()
-        return Call(function, names, [rules, *args], writes=True)
+        return self._writing_call(function, names, [rules, *args])
 
     def _explain(self, reply: Any) -> None:
         """Why nothing was written: raises, unless only the windows have moved."""
@@ -222,7 +246,9 @@ class WriteOperations(Board):
             result["subscore"] = None if subscore is None else float(subscore)
         return result
 
-    def _limit_operation(self, max_entries: int | None, source: str) -> Operation[list[str]]:
+    @operation
+    def set_max_entries(self, max_entries: int | None, *, source: str = "") -> Steps[list[str]]:
+        """Change the size limit and return the ids trimmed by it, the worst first."""
         self._check_writable()
         self.max_entries = checked_limit(max_entries)
         self._keys_last = None
@@ -230,60 +256,81 @@ class WriteOperations(Board):
         finished, first = False, 1
         while not finished:
             names, rules = self._keys_now()
-            reply = yield Call(TRIM, names, [rules, source, first], True)
+            reply = yield self._writing_call(TRIM, names, [rules, source, first])
             finished, first = bool(reply[0]), 0
             trimmed += [text(user_id) for user_id in reply[1:]]
         return trimmed
 
-    def _delete_operation(self, user_id: str, source: str) -> Operation[bool]:
+    @operation
+    def delete_user(self, user_id: str, *, source: str = "") -> Steps[bool]:
+        """Remove a player from the board and every window, with the details."""
         reply = yield from self._everywhere(REMOVE, self.checked_id(user_id), source)
         return bool(reply)
 
-    def _hide_operation(self, user_id: str, what: str, source: str) -> Operation[bool]:
-        reply = yield from self._everywhere(HIDE, self.checked_id(user_id), source, what)
+    @operation
+    def hide(self, user_id: str, *, source: str = "") -> Steps[bool]:
+        """Take a player out of every read; the score is kept and goes on counting."""
+        reply = yield from self._everywhere(HIDE, self.checked_id(user_id), source, "hide")
         return bool(reply)
 
-    def _replace_details_operation(
-        self, user_id: str, metadata: Details, remove: str, source: str
-    ) -> Operation[bool]:
+    @operation
+    def unhide(self, user_id: str, *, source: str = "") -> Steps[bool]:
+        """Show a hidden player again, with the score and the time as they were."""
+        reply = yield from self._everywhere(HIDE, self.checked_id(user_id), source, "unhide")
+        return bool(reply)
+
+    @operation
+    def replace_details(
+        self, user_id: str, metadata: Details, *, remove: str = "*", source: str = ""
+    ) -> Steps[bool]:
+        """Give a player these details wherever the player has entries or details, season or not.
+
+        `remove` names one to take away; by default all that are not given. False when unknown.
+        """
         flat = flat_details(metadata, self.rules.groups)
         user_id = self.checked_id(user_id)
         reply = yield from self._everywhere(REPLACE_DETAILS, user_id, source, remove, *flat)
         return bool(reply)
 
-    def _everywhere(self, function: Function, *args: Any) -> Operation[Any]:
+    def _everywhere(self, function: Function, *args: Any) -> Steps[Any]:
         """Do something to a player in the running season and in every window that is kept. When
         the season has moved on, again in the one that Redis names."""
         self._check_writable()
         board: WriteOperations = self
         while True:
             names, rules = board._keys_ever()
-            reply = yield Call(function, names, [rules, *args], True)
+            reply = yield self._writing_call(function, names, [rules, *args])
             if not isinstance(reply, list):
                 return reply
             board = self._in_season(int(reply[1]))
 
-    def _clear_operation(self, source: str) -> Operation[None]:
+    @operation
+    def clear(self, *, source: str = "") -> Steps[None]:
+        """Empty the board and its windows, details included."""
         self._check_writable()
         finished, first = False, 1
         names, rules = self._keys_ever()
         while not finished:
             args = [rules, source, first, CLEARED_PER_CALL]
-            reply = yield Call(CLEAR, names, args, True)
+            reply = yield self._writing_call(CLEAR, names, args)
             finished, first = bool(reply), 0
 
-    def _load_operation(self, rows: Iterable[Mapping[str, Any]]) -> Operation[int]:
-        """Works on views too: this is how windows and seasons are rebuilt."""
+    @operation
+    def load(self, rows: Iterable[Mapping[str, Any]]) -> Steps[int]:
+        """Put entries with given times on the board, as `scan` gives them; no events, no trim.
+
+        Works on views too: this is how windows and seasons are rebuilt.
+        """
         loaded, batch, count = 0, [], 0
         head = [self._rules_of_view()]
         for row in rows:
             batch += self._loaded_row(row)
             count += 1
             if count == ROWS_PER_CALL:
-                loaded += yield Call(LOAD, self._read_keys, head + batch, True)
+                loaded += yield self._writing_call(LOAD, self._read_keys, head + batch)
                 batch, count = [], 0
         if batch:
-            loaded += yield Call(LOAD, self._read_keys, head + batch, True)
+            loaded += yield self._writing_call(LOAD, self._read_keys, head + batch)
         return loaded
 
     def _loaded_row(self, row: Mapping[str, Any]) -> list[Any]:

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 
 from django.db.models import Max
 
-from config.redis.connections import get_redis
+from config.redis.connections import get_redis, perform
 from leaderboard import keys
 from leaderboard.engine.windows import ALL_TIME
 from leaderboard.errors import ServiceError
@@ -123,7 +123,8 @@ def bring_back(board: Board) -> None:
     """Finish a rebuild that died, or restore a board that Redis has lost. Call it under the board's
     season lock. Without the note `remake` the live keys are complete."""
     found = pointers.look(board)
-    if found.at is None or not found.remake or (found.at.state == CLOSED and not board.windows):
+    pointer = found.pointer
+    if pointer is None or not found.remake or (pointer.state == CLOSED and not board.windows):
         _resume(board)
     else:
         rebuild_board(board)
@@ -197,8 +198,8 @@ def settled(board: Board) -> Iterator[None]:
     SQL inside the block. Call it under the board's season lock."""
     found = pointers.look(board)
     try:
-        if found.at is not None and found.at.is_open:
-            _pause(board, found.at)
+        if found.pointer is not None and found.pointer.is_open:
+            _pause(board, found.pointer)
         drain(board, DRAIN_LIMIT)
     except BaseException:
         if not found.remake:
@@ -252,7 +253,7 @@ def _pause(board: Board, pointer: Pointer) -> None:
 
 
 def _set_state(board: Board, pointer: Pointer, state: str) -> bool:
-    moved, _ = pointers.move(
+    move = pointers.move(
         board,
         believed=pointer,
         mode="keep",
@@ -260,7 +261,8 @@ def _set_state(board: Board, pointer: Pointer, state: str) -> bool:
         state=state,
         opens=pointer.opens,
         closes=pointer.closes,
-    )(get_redis())
+    )
+    moved, _ = perform(move)
     return moved
 
 

@@ -18,8 +18,8 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from config.redis.calls import Call, Steps, aperform, perform
-from config.redis.connections import get_redis
+from config.redis.calls import Call, Steps
+from config.redis.connections import aperform, get_redis, perform
 from config.sql import ask_sql
 from leaderboard import keys
 from leaderboard.access import rights

@@ -5,9 +5,9 @@ only from where the mover believes it to be, so of many who try, one succeeds. S
 
 States: `open`; `closed`, between two seasons; `paused`, while a board is rebuilt.
 
-Two more fields say what somebody has begun and not finished yet, so that the clock can finish it
-when they died: `remake`, the board's keys are to be made again from the score log; `reschedule`,
-the season's end is to follow the board's calendar.
+Two more fields note what a process has begun and not finished yet, so that the clock can finish it
+when the process died: `remake`, the board's keys are to be made again from the score log;
+`reschedule`, the season's end is to follow the board's calendar.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from typing import Any
 
 from django.db.models import Max
 
-from config.redis.connections import get_async_redis, get_redis
+from config.redis.calls import Call, Steps
+from config.redis.connections import get_async_redis, get_redis, perform
 from leaderboard import keys
 from leaderboard.engine.functions import LIBRARY
 from leaderboard.models import Board, ScoreEvent, Season
@@ -30,7 +31,7 @@ REMAKE, RESCHEDULE = "remake", "reschedule"
 SEQUENCE_GAP = 1_000_000
 OPEN, CLOSED, PAUSED = "open", "closed", "paused"
 
-_move = LIBRARY["move_season"]
+MOVE = LIBRARY["move_season"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -58,7 +59,7 @@ class Pointer:
 class Look:
     """The pointer, and what is left to do for its board."""
 
-    at: Pointer | None
+    pointer: Pointer | None
     remake: bool
     reschedule: str  # the calendar to follow, '' for none
 
@@ -73,18 +74,7 @@ class Ended:
     ended: int
 
 
-@dataclass(frozen=True)
-class Move:
-    """One call of the function, for synchronous and asynchronous senders alike."""
-
-    keys: list[str]
-    args: list[Any]
-
-    def __call__(self, client: Any) -> tuple[bool, Pointer | None]:
-        return _read_move(_move(client, self.keys, self.args))
-
-    async def acall(self, client: Any) -> tuple[bool, Pointer | None]:
-        return _read_move(await _move.acall(client, self.keys, self.args))
+Moved = tuple[bool, Pointer | None]  # whether the pointer was moved, and where it is now
 
 
 def moment(microseconds: int) -> datetime:
@@ -97,7 +87,7 @@ def microseconds(value: datetime) -> int:
 
 
 def read(board: Board) -> Pointer | None:
-    """Where the pointer stands; None when Redis has lost it or the board is new."""
+    """The pointer; None when Redis has lost it or the board is new."""
     return parse(get_redis().hmget(keys.season_pointer(board.key), *FIELDS))
 
 
@@ -166,34 +156,33 @@ def move(
     state: str,
     opens: int | None = None,
     closes: int | None = None,
-) -> Move:
+) -> Steps[Moved]:
     """See `move_season`: `mode` is `over`, `end` or `keep`; `opens` None means now."""
     base = board.key
-    return Move(
-        [
-            keys.season_pointer(base),
-            keys.ended_seasons(base),
-            keys.sequence(base),
-            keys.live(base),
-        ],
-        [
-            "" if believed is None else believed.number,
-            "" if believed is None else believed.state,
-            mode,
-            number,
-            state,
-            "" if opens is None else opens,
-            "" if closes is None else closes,
-        ],
-    )
+    names = [
+        keys.season_pointer(base),
+        keys.ended_seasons(base),
+        keys.sequence(base),
+        keys.live(base),
+    ]
+    args = [
+        "" if believed is None else believed.number,
+        "" if believed is None else believed.state,
+        mode,
+        number,
+        state,
+        "" if opens is None else opens,
+        "" if closes is None else closes,
+    ]
+    return read_move((yield Call(MOVE, names, args)))
 
 
-def roll(board: Board, believed: Pointer) -> Move:
-    """End the season whose time is over; with a schedule the next begins where it ended.
+def roll(board: Board, believed: Pointer) -> Steps[Moved]:
+    """End the season when its time is over; with a schedule the next begins where it ended.
 
     After a long silence the next season is the one that runs now: nobody could have scored in
-    those between. The function asks the clock of Redis whether the time is over; this machine's
-    only tells which season is next.
+    those between. The function takes the time from Redis; this machine's clock only decides which
+    season is next.
     """
     now = datetime.now(UTC)
     if believed.closes is not None:
@@ -236,7 +225,7 @@ def next_close(board: Board, now: datetime) -> int | None:
     return None if line is None else microseconds(next_boundary(line, board.zone, now))
 
 
-def restore(board: Board, *, believed: Pointer | None = None) -> Move | None:
+def restore(board: Board, *, believed: Pointer | None = None) -> Moved | None:
     """Put a lost pointer back as SQL last knew it; None when the board never had a season.
 
     With it everything else was lost. Where the log has scores the season comes back paused, and is
@@ -258,24 +247,24 @@ def restore(board: Board, *, believed: Pointer | None = None) -> Move | None:
     state = CLOSED
     if season.state == Season.State.OPEN:
         state = PAUSED if last else OPEN
-    return move(
-        board,
-        believed=believed,
-        mode="keep",
-        number=season.number,
-        state=state,
-        opens=microseconds(season.opens),
-        closes=None if season.closes is None else microseconds(season.closes),
+    return perform(
+        move(
+            board,
+            believed=believed,
+            mode="keep",
+            number=season.number,
+            state=state,
+            opens=microseconds(season.opens),
+            closes=None if season.closes is None else microseconds(season.closes),
+        )
     )
 
 
 def current(board: Board) -> Pointer | None:
     """The pointer, put back from SQL when Redis has lost it."""
     found = read(board)
-    if found is None:
-        restoring = restore(board)
-        if restoring is not None:
-            _, found = restoring(get_redis())
+    if found is None and (restored := restore(board)) is not None:
+        _, found = restored
     return found
 
 
@@ -286,5 +275,5 @@ def parse(values: Sequence[bytes | None]) -> Pointer | None:
     return Pointer(int(number), state, int(opens or 0), int(closes) if closes else None)
 
 
-def _read_move(reply: list[Any]) -> tuple[bool, Pointer | None]:
+def read_move(reply: list[Any]) -> Moved:
     return bool(reply[0]), parse(reply[1:])

@@ -47,7 +47,7 @@ class Clock:
 
     def _sync(self, board: Board, found: Look) -> None:
         """Move the pointer when a season is over or due, and let SQL follow it."""
-        current = found.at
+        current = found.pointer
         if current is None:
             if pointer.current(board) is not None:
                 logger.warning(
@@ -79,9 +79,9 @@ class Clock:
 
     def _finish(self, board: Board, found: Look) -> None:
         """A process that died has left the board paused, or Redis has lost its scores."""
-        if found.at is None:
+        if found.pointer is None:
             return
-        if found.at.state == PAUSED or found.remake or found.reschedule:
+        if found.pointer.state == PAUSED or found.remake or found.reschedule:
             changing.finish(board=board)
 
 

@@ -90,7 +90,7 @@ def die_before(owner, name):
 
 
 CLOSE_POINTS = {
-    "the pointer moved": lambda: die_after(pointer.Move, "__call__"),
+    "the pointer moved": lambda: die_after(pointer, "read_move"),
     "SQL followed": lambda: die_after(seasons, "follow_pointer"),
     "standings gathered": lambda: die_after(archive, "gather"),
     "rows written, not committed": lambda: die_after(archive, "insert_rows"),
@@ -291,7 +291,7 @@ def change_point(number, arm, *, recover, at_rest=False):
     rules = (board.ties, board.windows, board.schedule)
     new, old = ("member", ["day", "week"], "monthly"), ("earliest", ["day", "all"], "manual")
     report = changing.rebuild_board(board=board, actor=ACTOR, check=True)
-    by_calendar = recover is not tick or at_rest or bool(found.at.closes) == saved
+    by_calendar = recover is not tick or at_rest or bool(found.pointer.closes) == saved
     all_time = get_redis().exists(keys.window_entries(board.key, "all", "all"))
     return {
         "died": died == DEAD,
@@ -302,7 +302,7 @@ def change_point(number, arm, *, recover, at_rest=False):
             for view in views
         ),
         "board and log agree": report.count == 0,
-        "the season goes on": found.at.state == (pointer.CLOSED if at_rest else pointer.OPEN),
+        "the season goes on": found.pointer.state == (pointer.CLOSED if at_rest else pointer.OPEN),
         "nothing is left to finish": not found.remake,
         "the season ends by the calendar": by_calendar,
         "nothing left": not list(get_redis().scan_iter(f"{board.key}*:rebuilt*"))

@@ -3,7 +3,7 @@
 import pytest
 from django.core.cache import cache
 
-from config.redis.connections import get_redis
+from config.redis.connections import get_redis, perform
 from leaderboard import keys
 from leaderboard.boards import changing, marks, moderation, profiles, scores
 from leaderboard.closing import archive, rearchive, seasons
@@ -185,7 +185,7 @@ def test_rules_are_not_saved_when_the_season_moved(monkeypatch):
 
     def late(board, at):
         end_time(board)
-        pointer.roll(board, pointer.read(board))(get_redis())
+        perform(pointer.roll(board, pointer.read(board)))
         pause(board, at)
 
     monkeypatch.setattr(rebuild, "_pause", late)
@@ -193,7 +193,7 @@ def test_rules_are_not_saved_when_the_season_moved(monkeypatch):
         changing.change_board(board=board, changes={"ties": "member"}, actor=ACTOR)
     found = pointer.look(board)
     assert Board.objects.get().ties == "earliest"
-    assert (found.at.number, found.at.state, found.remake) == (2, "open", False)
+    assert (found.pointer.number, found.pointer.state, found.remake) == (2, "open", False)
     assert not AuditEntry.objects.filter(action="board.change").exists()
 
 
@@ -201,7 +201,7 @@ def test_a_board_that_moved_is_not_reset(monkeypatch):
     board = played(schedule="daily")
     stale = pointer.read(board)
     end_time(board)
-    pointer.roll(board, stale)(get_redis())
+    perform(pointer.roll(board, stale))
     monkeypatch.setattr(pointer, "read", lambda _: stale)
     with pytest.raises(ServiceError, match="has just ended"):
         changing.reset_board(board=board, actor=ACTOR)

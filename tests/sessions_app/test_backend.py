@@ -11,7 +11,7 @@ from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.base import SessionBase, UpdateError
 from django.contrib.sessions.exceptions import SessionInterrupted
 
-from config.redis.calls import perform
+from config.redis.connections import perform
 from sessions_app import backend, keys
 from sessions_app.backend import SessionStore
 

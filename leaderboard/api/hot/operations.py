@@ -13,16 +13,16 @@ from django.conf import settings
 from ninja import Schema
 from pydantic import ValidationError
 
+from config.redis.group_commit import GroupCommit
 from leaderboard.access import aliases
 from leaderboard.api import answers, callers, cursors, idempotency, limits, media
 from leaderboard.api.callers import Caller
 from leaderboard.api.errors import too_many_parameters
 from leaderboard.api.hot import bodies, scores
 from leaderboard.api.hot.boards import Card, Cards
-from leaderboard.api.hot.gather import Gather
 from leaderboard.api.hot.http import Answer, Body, Headers, Request, decoded
 from leaderboard.api.hot.reads import EntryPage, Kept, Place, PlayerPage, Read, Reads
-from leaderboard.api.hot.scores import Once, Scores, Seat
+from leaderboard.api.hot.scores import Item, Once, Scores
 from leaderboard.api.queries import AroundQuery, BulkQuery, NoQuery, PageQuery, PlayerQuery
 from leaderboard.api.validation import invalid_query
 from leaderboard.engine import pages
@@ -40,28 +40,30 @@ VARY: tuple[bytes, bytes] = (b"vary", b"Accept-Encoding, Authorization")
 
 KEYED = b" key"  # no address holds a blank
 
-BULK_ABREAST = 2  # one is packed or unpacked here while Redis works on the other
+BULK_CONCURRENCY = 2  # one is packed or unpacked here while Redis works on the other
 
 
 class Lane:
-    """What belongs to one event loop: boards, flights, answers."""
+    """What belongs to one event loop: boards, group commits, answers."""
 
     def __init__(self) -> None:
         self.cards = Cards()
         self.reads = Reads()
-        self.reading: Gather[tuple[Caller, Read]] = Gather(self.reads.fly, abreast=2)
-        self.bulk = asyncio.Semaphore(BULK_ABREAST)
-        self._submitting: dict[str, tuple[Scores, Gather[Seat]]] = {}
+        self.reading: GroupCommit[tuple[Caller, Read]] = GroupCommit(
+            self.reads.flush, concurrency=2
+        )
+        self.bulk = asyncio.Semaphore(BULK_CONCURRENCY)
+        self._submitting: dict[str, tuple[Scores, GroupCommit[Item]]] = {}
 
-    def submitting(self, card: Card) -> Gather[Seat]:
-        """The flights to one board; boards do not wait for each other."""
+    def submitting(self, card: Card) -> GroupCommit[Item]:
+        """The submissions to one board; boards do not wait for each other."""
         slug = card.board.slug
         if slug not in self._submitting:
-            flights = Scores()
-            self._submitting[slug] = (flights, Gather(flights.fly, abreast=2))
-        flights, gather = self._submitting[slug]
-        flights.card = card
-        return gather
+            submissions = Scores()
+            self._submitting[slug] = (submissions, GroupCommit(submissions.flush, concurrency=2))
+        submissions, group_commit = self._submitting[slug]
+        submissions.card = card
+        return group_commit
 
 
 async def admitted(lane: Lane, request: Request, scope: str) -> tuple[Caller, Card]:
@@ -91,7 +93,7 @@ async def submit_score(lane: Lane, request: Request, read_body: Body) -> Answer:
     score = bodies.read_score(body)
     submission = score.submission(once.key if once else None, caller.source)
     request.charged = True
-    standing, result = await lane.submitting(card).add(Seat(caller, submission, once))
+    standing, result = await lane.submitting(card).add(Item(caller, submission, once))
     return _written(scores.shown(result), standing, replayed=result.replayed)
 
 

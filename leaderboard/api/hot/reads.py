@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from config.redis.calls import Batch
 from config.redis.connections import get_async_redis
 from leaderboard.access import aliases
 from leaderboard.api import answers, cursors, limits
@@ -23,7 +24,7 @@ from leaderboard.api.errors import ApiError
 from leaderboard.api.hot.boards import Card
 from leaderboard.api.hot.errors import as_api_error
 from leaderboard.engine import AsyncRedisLeaderboard
-from leaderboard.engine.pages import Reply, Row, Run, Wanted, pages_call, read_pages, send_together
+from leaderboard.engine.pages import Reply, Row, Run, Wanted, pages_call, read_pages
 from leaderboard.engine.positions import last_position
 from leaderboard.engine.windows import period_at
 from leaderboard.models import Board
@@ -129,15 +130,15 @@ class Reads:
             del self._plans[next(iter(self._plans))]
         self._plans[read.target] = read
 
-    async def fly(self, seats: Sequence[tuple[Caller, Read]]) -> list[Any]:
+    async def flush(self, items: Sequence[tuple[Caller, Read]]) -> list[Any]:
         """For each caller how its limits stand and the answer, or the error."""
         decisions, found = await asyncio.gather(
-            limits.charge_together([caller for caller, _ in seats]),
-            self._answer({read.target: read for _, read in seats}),
+            limits.charge_together([caller for caller, _ in items]),
+            self._answer({read.target: read for _, read in items}),
         )
         standing = limits.Shown()
         results: list[Any] = []
-        for decision, (_, read) in zip(decisions, seats, strict=True):
+        for decision, (_, read) in zip(decisions, items, strict=True):
             result = found[read.target]
             if not decision.allowed:
                 results.append(limits.refusal(decision))
@@ -163,11 +164,9 @@ class Reads:
                 runs = [(read.wanted, _known(kept[read.target], season)) for read in batch]
                 batches.append(batch)
                 calls.append(pages_call(view, season, runs))
-            replies = await send_together(get_async_redis(), calls)
+            replies = await Batch(calls).asend(get_async_redis())
             left = []
             for batch, reply in zip(batches, replies, strict=True):
-                if isinstance(reply, Exception):
-                    raise reply
                 found = read_pages(reply)
                 if isinstance(found.runs, bool):
                     await batch[0].card.engine(found.season or 1)

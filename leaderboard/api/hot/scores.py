@@ -37,7 +37,7 @@ class Once(NamedTuple):
         return cls(f"{caller.name}:{key}", hashlib.sha256(target + b"\n" + body).hexdigest()[:32])
 
 
-class Seat(NamedTuple):
+class Item(NamedTuple):
     caller: Caller
     submission: Submission
     once: Once | None
@@ -47,17 +47,17 @@ class Scores:
     """The submissions to one board in one event loop."""
 
     def __init__(self) -> None:
-        self.card: Card | None = None  # the newest; a flight takes it as it leaves
+        self.card: Card | None = None  # the newest; a flush takes it as it begins
 
-    async def fly(self, seats: Sequence[Seat]) -> list[Any]:
-        """For each seat how its limits stand and the result, or its error."""
+    async def flush(self, items: Sequence[Item]) -> list[Any]:
+        """For each item how its limits stand and the result, or its error."""
         assert self.card is not None
         board = self.card.board
         decisions, clashes = await asyncio.gather(
-            limits.charge_together([seat.caller for seat in seats]), _note(board, seats)
+            limits.charge_together([item.caller for item in items]), _note(board, items)
         )
         standing = limits.Shown()
-        results: list[Any] = [None] * len(seats)
+        results: list[Any] = [None] * len(items)
         going: list[int] = []
         for number, (decision, clash) in enumerate(zip(decisions, clashes, strict=True)):
             if not decision.allowed:
@@ -67,7 +67,7 @@ class Scores:
             else:
                 going.append(number)
         if going:
-            rows = [seats[number].submission for number in going]
+            rows = [items[number].submission for number in going]
             written = await asubmit_scores(board=board, rows=rows)
             for number, result in zip(going, written, strict=True):
                 if isinstance(result, Exception):
@@ -77,14 +77,14 @@ class Scores:
         return results
 
 
-async def _note(board: Board, seats: Sequence[Seat]) -> list[bool]:
+async def _note(board: Board, items: Sequence[Item]) -> list[bool]:
     """Write down what each idempotency key was used for; True where it was something else.
 
     That the score counts once is the engine's doing, in the function that writes it. This only
     tells a retry from a mix-up, and may therefore happen apart from it.
     """
-    noted = [(number, seat.once) for number, seat in enumerate(seats) if seat.once is not None]
-    clashes = [False] * len(seats)
+    noted = [(number, item.once) for number, item in enumerate(items) if item.once is not None]
+    clashes = [False] * len(items)
     if not noted:
         return clashes
     pipeline = get_async_redis().pipeline(transaction=False)
@@ -133,7 +133,7 @@ async def submit_rows(
         for number, row in good
     ]
     if once is not None:
-        (clash,) = await _note(board, [Seat(caller, Submission("", 0.0), once)])
+        (clash,) = await _note(board, [Item(caller, Submission("", 0.0), once)])
         if clash:
             raise other_body()
     try:

@@ -195,13 +195,13 @@ def test_a_change_makes_another_etag(api, full, path):
 
 def test_reads_that_come_together_are_asked_once(api, full, monkeypatch):
     questions = []
-    send = reads.send_together
+    batch = reads.Batch
 
-    async def counted(client, asked):
-        questions.append(len(asked))
-        return await send(client, asked)
+    def counted(calls):
+        questions.append(len(calls))
+        return batch(calls)
 
-    monkeypatch.setattr(reads, "send_together", counted)
+    monkeypatch.setattr(reads, "Batch", counted)
     answers = api.together([("GET", "boards/cup/entries?limit=5")] * 30)
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 1
