@@ -287,18 +287,26 @@ def _bulk(
             floors.sorted_sets_per_second(client, board, PLAYERS) for _ in range(5)
         )
     verdict = report.verdict(
-        "POST scores/bulk, rows per second", rows_per_second / singles, at_least=10
+        "POST scores/bulk, rows per second", rows_per_second / floor, at_least=0.6
     )
     report.table(
-        ["request", "rows/s", "p50", "p99", "times POST scores"],
+        ["request", "rows/s", "p50", "p99", "times POST scores", "ratio"],
         [
             [
                 "POST scores/bulk of 1,000",
                 f"{rows_per_second:,.0f}",
                 duration(statistics.median(load.percentile(50) for load in loads)),
                 duration(statistics.median(load.percentile(99) for load in loads)),
+                f"{rows_per_second / singles:.2f}",
                 verdict,
             ],
-            ["its sorted sets alone, in Redis", f"{floor:,.0f}", "", "", f"{floor / singles:.2f}"],
+            [
+                "its sorted sets alone, in Redis",
+                f"{floor:,.0f}",
+                "",
+                "",
+                f"{floor / singles:.2f}",
+                "",
+            ],
         ],
     )
