@@ -69,6 +69,7 @@ def redis_server() -> Any:
 @pytest.fixture(autouse=True)
 def _empty_redis() -> None:
     from config import caching, sql
+    from leaderboard.boards import marks
     from ratelimit import guard
     from sessions_app import flags, ops, visits
 
@@ -82,6 +83,7 @@ def _empty_redis() -> None:
     caching._away.clear()
     visits.discard()
     ops.forget()
+    marks._seen.clear()
     guard.shield.clear()
     guard.breaker.succeeded()
 
