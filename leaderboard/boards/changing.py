@@ -129,7 +129,7 @@ def finish(*, board: Board) -> None:
         found = pointer.look(board)
         if found.remake:
             moderation.apply_everywhere_rules(board)
-        rebuild.bring_back(board)
+        rebuild.finish_rebuild(board)
     if found.reschedule == pointer.calendar(board):
         seasons.reschedule(board)
     elif found.reschedule:

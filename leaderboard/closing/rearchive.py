@@ -41,7 +41,7 @@ def rebuild_season(
         if not result.swapped:
             return result
         if not allow_loss:
-            differences.need_no_loss(board, result)
+            differences.refuse_loss(board, result)
         before = season.entries
         with tempfile.TemporaryFile() as file:
             count = archive.gather_from_log(season, file, build)

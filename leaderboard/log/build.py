@@ -55,10 +55,10 @@ class Build:
     windows."""
 
     def __init__(
-        self, board: Board, pointer: Pointer, whole: int = 0, *, with_windows: bool = True
+        self, board: Board, pointer: Pointer, complete_to: int = 0, *, with_windows: bool = True
     ) -> None:
-        """`whole` is the sequence up to which no event is missing in SQL."""
-        self.board, self.pointer, self.whole = board, pointer, whole
+        """`complete_to` is the sequence up to which no event is missing in SQL."""
+        self.board, self.pointer, self.complete_to = board, pointer, complete_to
         self.with_season = pointer.state != CLOSED
         self.engine = board.engine(pointer.number)
         self.ranking = Ranking(board.order, board.ties, board.ranking, board.subscore_order or None)
@@ -69,7 +69,7 @@ class Build:
         self.details: dict[str, dict[str, str | None]] = {}
         self.sequence = 0
         self._season = 0  # of the last event played
-        self._late = 0  # events played of those after `whole`
+        self._late = 0  # events played of those after `complete_to`
         self._keys = PlayedKeys()
         self._touched: set[str] = set()
         self._structural = False
@@ -101,7 +101,7 @@ class Build:
 
         Two workers that store batches of one board can cause this.
         """
-        late = self._needed(self.whole).filter(sequence__lte=self.sequence)
+        late = self._needed(self.complete_to).filter(sequence__lte=self.sequence)
         return late.count() != self._late
 
     def _needed(self, after: int) -> QuerySet[ScoreEvent]:
@@ -123,7 +123,7 @@ class Build:
     def _play(self, event: LogRow) -> None:
         op, player_id = event.op, event.player_id
         self.sequence, self._season = max(self.sequence, event.sequence), event.season
-        self._late += event.sequence > self.whole
+        self._late += event.sequence > self.complete_to
         data = event.data or {}
         here = event.season == self.pointer.number
         if op == "score":

@@ -88,7 +88,7 @@ def lost_entries(differences: Iterable[Difference], trimmed: Sequence[Season]) -
     ]
 
 
-def need_no_loss(board: Board, found: Report) -> None:
+def refuse_loss(board: Board, found: Report) -> None:
     """Raise `WouldLoseError` with the entries that would be lost, if any."""
     if not found.lost_count:
         return

@@ -25,7 +25,7 @@ from leaderboard.engine.windows import ALL_TIME
 from leaderboard.errors import ServiceError
 from leaderboard.log import consumer
 from leaderboard.log.build import Build, Progress, StructuralChangeError
-from leaderboard.log.differences import Difference, Report, need_no_loss, report
+from leaderboard.log.differences import Difference, Report, refuse_loss, report
 from leaderboard.models import Board, ScoreEvent
 from leaderboard.seasons import pointer as pointers
 from leaderboard.seasons.pointer import CLOSED, OPEN, PAUSED, Pointer
@@ -80,11 +80,11 @@ def rebuild_board(
     for _ in range(ATTEMPTS):
         build = Build(board, pointer)
         try:
-            build.whole = drain(board, DRAIN_LIMIT)
+            build.complete_to = drain(board, DRAIN_LIMIT)
             build.replay(progress)
             differences = [] if unfinished else _compare(build)
             if not allow_loss:
-                need_no_loss(board, _report(build, differences))
+                refuse_loss(board, _report(build, differences))
             pointers.note(board, pointers.REMAKE)
             build.load_all()
             _pause(board, pointer)
@@ -113,13 +113,13 @@ def is_lost(board: Board, number: int) -> bool:
     return events.filter(op="score", sequence__gt=emptied).exists()
 
 
-def ask_for(board: Board, pointer: Pointer) -> None:
+def request_rebuild(board: Board, pointer: Pointer) -> None:
     """Pause the board until a worker has rebuilt it. Call it under the board's season lock."""
     _pause(board, pointer)
     pointers.note(board, pointers.REMAKE)
 
 
-def bring_back(board: Board) -> None:
+def finish_rebuild(board: Board) -> None:
     """Finish a rebuild that died, or restore a board that Redis has lost. Call it under the board's
     season lock. Without the note `remake` the live keys are complete."""
     found = pointers.look(board)
@@ -143,7 +143,7 @@ def change_rules(
     unfinished = pointers.look(board).remake
     if not unfinished:
         before.windows = [name for name in before.windows if name in board.windows]
-        need_no_loss(board, _check(before, pointer))
+        refuse_loss(board, _check(before, pointer))
     touched = False
     try:
         _pause(board, pointer)
@@ -217,14 +217,14 @@ def drain(board: Board, limit: float) -> int:
     Later events are not waited for, or a busy board would never finish. Return the sequence up to
     which the log is complete; beyond it a later event may be stored before an earlier one.
     """
-    whole = int(get_redis().get(keys.sequence(board.key)) or 0)
+    complete_to = int(get_redis().get(keys.sequence(board.key)) or 0)
     last = consumer.last_id(board)
     reader = consumer.Consumer()
     deadline = time.monotonic() + limit
     while True:
         reader.drain(board, last)
         if consumer.is_stored(board, last):
-            return whole
+            return complete_to
         if time.monotonic() > deadline:
             raise ServiceError(
                 f"The score log of {board.name} is not stored yet; is the database busy?"

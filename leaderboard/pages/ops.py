@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
@@ -79,7 +77,12 @@ def _troubles() -> Table:
         Board.objects.filter(slug__in={one.slug for one in found}).values_list("slug", "name")
     )
     rows = [
-        (names[one.slug], duties.get(one.duty, one.duty), one.error, _moment(one.since))
+        (
+            names[one.slug],
+            duties.get(one.duty, one.duty),
+            one.error,
+            date_format(timezone.localtime(one.since), "DATETIME_FORMAT"),
+        )
         for one in found
         if one.slug in names
     ]
@@ -95,10 +98,6 @@ def _troubles() -> Table:
         _("No board is in trouble."),
         BOARDS,
     )
-
-
-def _moment(value: datetime) -> str:
-    return date_format(timezone.localtime(value), "DATETIME_FORMAT")
 
 
 def _facts(waiting: dict[str, int], dead: dict[str, int], failing: Table) -> list[Fact]:

@@ -74,7 +74,7 @@ class Clock:
                 return
             if current.is_open and rebuild.is_lost(board, current.number):
                 with seasons.season_lock(board, wait=0):
-                    rebuild.ask_for(board, current)
+                    rebuild.request_rebuild(board, current)
             self._followed[board.slug] = current
 
     def _finish(self, board: Board, found: Look) -> None:
