@@ -317,7 +317,7 @@ def revive_embedded() -> None:
         try:
             embedded.revive()
         except (ConfigurationError, OSError):
-            logger.exception("The embedded server does not start; will try again")
+            logger.exception("The embedded server does not start; retrying")
         time.sleep(0.1)
 
 
