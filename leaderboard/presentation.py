@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
-from typing import Any
 
 from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext, ngettext
 
 from config.web.charts import compact_number
+from leaderboard.entries import Entry
 from leaderboard.models import Board
 from leaderboard.models.player import ANONYMOUS
 
@@ -108,36 +107,32 @@ def safe_avatar(avatar: str) -> str:
     return avatar if avatar.startswith("https://") else ""
 
 
-def line(
-    board: Board, entry: Mapping[str, Any], *, online: bool = False, url: str | None = None
-) -> Line:
-    """`entry` is an entry of the engine: rank, user_id, score, metadata."""
-    details = entry["metadata"] or {}
-    player_id = entry["user_id"]
+def line(board: Board, entry: Entry, *, online: bool = False, home: Board | None = None) -> Line:
+    """The line links to the player's page on the board, or on `home`."""
+    details, player_id = entry.details, entry.player_id
     name = str(details.get("name") or player_id)[:LONGEST_NAME]
     if name == ANONYMOUS:
         name = gettext("Anonymous")
     avatar = str(details.get("avatar") or "")
     return Line(
         id=player_id,
-        rank=entry["rank"],
+        rank=entry.rank,
         name=name,
         country=_country(str(details.get("country") or "")),
         team=str(details.get("team") or "")[:LONGEST_NAME],
         avatar_url=safe_avatar(avatar),
         initials=initials(name),
         colour=zlib.crc32((avatar or player_id).encode()) % COLOURS,
-        score=entry["score"],
-        score_text=score_text(board, entry["score"]),
-        url=player_url(board, player_id) if url is None else url,
+        score=entry.score,
+        score_text=score_text(board, entry.score),
+        url=player_url(home or board, player_id) if entry.has_page else "",
         online=online,
     )
 
 
-def description(entry: Mapping[str, Any]) -> str:
+def description(entry: Entry) -> str:
     """The description in an entry's details, for the player's page."""
-    details = entry["metadata"] or {}
-    return str(details.get("description") or "").strip()[:LONGEST_DESCRIPTION]
+    return str(entry.details.get("description") or "").strip()[:LONGEST_DESCRIPTION]
 
 
 def _country(text: str) -> str:

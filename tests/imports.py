@@ -17,6 +17,7 @@ ORDER = ["config", "ratelimit", "sessions_app", "leaderboard"]
 ROOMS = [
     "keys",
     "errors",
+    "entries",
     "engine",
     "models",
     "presentation",

@@ -10,12 +10,14 @@ from __future__ import annotations
 import base64
 import hmac
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
+from msgspec.structs import replace
 
 from config.redis.connections import get_async_redis, get_redis
 from leaderboard import keys
+from leaderboard.entries import Entry
 from leaderboard.models import Board, Player
 from leaderboard.models.countries import checked_country
 from leaderboard.models.player import ANONYMOUS
@@ -26,7 +28,7 @@ COUNTRY = "country"
 PREFIX = "anonymous-"
 MASKED = {"name": ANONYMOUS}
 
-Entry = dict[str, Any]
+AnyEntry = TypeVar("AnyEntry", bound=Entry)
 
 
 def alias_of(board: Board, player_id: str) -> str:
@@ -66,24 +68,25 @@ def from_outside(details: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return kept if given is None else kept | {COUNTRY: country}
 
 
-def masked(entry: Entry, *, with_id: bool = False) -> Entry:
-    """An entry of the engine as others may see it; `with_id` for staff and keys of the board."""
-    alias = entry["metadata"].get(ALIAS) if entry["metadata"] else None
+def masked(entry: AnyEntry, *, with_id: bool = False) -> AnyEntry:
+    """An entry as others may see it; `with_id` for staff and keys of the board."""
+    alias = entry.details.get(ALIAS)
     if not alias:
         return entry
-    return entry | {"user_id": entry["user_id"] if with_id else alias, "metadata": dict(MASKED)}
+    player_id = entry.player_id if with_id else alias
+    return replace(entry, player_id=player_id, details=dict(MASKED))
 
 
-def masked_all(entries: Iterable[Entry], *, with_id: bool = False) -> list[Entry]:
+def masked_all(entries: Iterable[AnyEntry], *, with_id: bool = False) -> list[AnyEntry]:
     return [masked(entry, with_id=with_id) for entry in entries]
 
 
-def masked_some(entries: Iterable[Entry], asked: Iterable[str]) -> list[Entry]:
+def masked_some(entries: Iterable[AnyEntry], asked: Iterable[str]) -> list[AnyEntry]:
     """Entries of players who were asked for. Who is asked for by an id that others may not know is
     left out: the answer would say which alias belongs to it."""
     names = set(asked)
     shown = masked_all(entries)
-    return [entry for entry in shown if not is_alias(entry["user_id"]) or entry["user_id"] in names]
+    return [entry for entry in shown if not is_alias(entry.player_id) or entry.player_id in names]
 
 
 def is_alias(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""The trail of who did what, written together with the deed."""
+"""The trail of who did what, written together with the action."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ class BoardActions:
             text = gettext("There is no open season. Past seasons have their own pages.")
             messages.info(request, text)
             return HttpResponseRedirect(reverse("seasons", args=[board.slug]))
-        rows = standings.written(standings.live_rows(board, current.number), form)
+        rows = standings.written(standings.live_entries(board, current.number), form)
         return streamed(request, rows, TYPES[form], f"{board.slug}.{form}")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import math
 import re
 from functools import lru_cache
 from typing import Any
@@ -112,7 +111,3 @@ def problem(error: ApiError) -> tuple[int, dict[str, str], bytes]:
     """The parts of an error's answer."""
     headers = {"Content-Type": PROBLEM_TYPE, "Cache-Control": "no-store", **error.headers}
     return error.status, headers, encode_json(error.body())
-
-
-def whole_seconds(seconds: float) -> int:
-    return max(0, math.ceil(seconds))

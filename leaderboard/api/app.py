@@ -71,7 +71,6 @@ api = Api(
 for router in (boards, entries, places, players, scores, seasons, live):
     for view in router.router.path_operations.values():
         for operation in view.operations:
-            operation.exclude_unset = True  # as the fast lane leaves out what a board has not
             operation.view_func = known_query(operation.view_func, operation.models)
     api.add_router("", router.router)
 

@@ -43,7 +43,7 @@ READ, SUBMIT, MODERATE, ADMIN = ApiKey.Scope.values
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`name` is who is counted by the limits; `boards` None stands for every board."""
+    """`name` is who is counted by the limits; `boards` None is every board."""
 
     name: str
     policy: Policy
@@ -176,7 +176,7 @@ def anonymous(address: str, refused: tuple[str, str] | None = None) -> Caller:
 
 
 def credential(key_id: int) -> bytes:
-    """What stands for a key whose id a ticket has proved, in place of the header. No client can
+    """In place of the header: a key whose id a ticket has proved. No client can
     send it: it begins with a secret of this process."""
     return _BY_ID + str(key_id).encode()
 

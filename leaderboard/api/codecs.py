@@ -1,7 +1,7 @@
 """Strict JSON in: no NaN, no unknown fields, no name twice in one object.
 
-msgspec refuses the first two. It takes the last of two equal names without a word, and a client
-that sends two scores in one object has a bug that it should hear of.
+msgspec refuses the first two. It takes the last of two equal names without an error, and a client
+that sends two scores in one object has a bug.
 """
 
 from __future__ import annotations

@@ -8,8 +8,9 @@ from typing import Any
 from ninja.schema import NinjaGenerateJsonSchema
 from pydantic import TypeAdapter
 
+from leaderboard.api import live_schemas
+from leaderboard.api import schemas as answer_schemas
 from leaderboard.api.hot import bodies
-from leaderboard.api.live_schemas import LiveEvent
 from leaderboard.api.problems import Problem
 
 INTRODUCTION = """\
@@ -78,8 +79,9 @@ def completed(schema: dict[str, Any]) -> dict[str, Any]:
     """The document with errors, events, headers, formats, and who needs a key; without schemas
     that nothing refers to."""
     schemas = schema["components"]["schemas"]
-    schemas |= _described("Problem", Problem) | _described("LiveEvent", LiveEvent)
-    schemas |= bodies.schemas()[1]
+    schemas |= _described("Problem", Problem)
+    schemas |= answer_schemas.components(live_schemas.EVENTS.values())
+    schemas |= {"LiveEvent": live_schemas.LIVE_EVENT} | bodies.schemas()[1]
     schema["components"]["headers"] = _HEADERS
     for operations in schema["paths"].values():
         for method, operation in operations.items():
@@ -87,6 +89,10 @@ def completed(schema: dict[str, Any]) -> dict[str, Any]:
     schema["servers"] = [{"url": "/"}]
     _drop_unreferenced(schema)
     for one in _nodes(schema):
+        if "$ref" in one:
+            one.pop("type", None)  # of a text that is one of a few words: the component has it
+        elif "enum" in one:
+            one.setdefault("type", "string")
         if isinstance(kind := one.get("type"), str) and kind in _FORMATS:
             one["format"] = _FORMATS[kind]
     return schema

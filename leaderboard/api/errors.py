@@ -33,10 +33,6 @@ class ApiError(Exception):
         return problem_body(self.status, self.code, self.detail, **extra)
 
 
-def not_found(what: str, code: str) -> ApiError:
-    return ApiError(404, code, f"There is no such {what}.")
-
-
 BOARD_NOT_FOUND = ("board_not_found", "There is no such board, or you cannot see it.")
 
 

@@ -1,7 +1,7 @@
 """The limits of API callers: each key by its own policy, everybody else by address.
 
-The fast lane asks once for all calls of one caller that leave together. When they fit, that was
-one question; when they do not, each is asked about alone, so that exactly those that fit get on.
+The fast lane charges once for all calls of one caller that leave together. When they do not fit,
+it charges each alone, so that exactly those that fit go on.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ async def charge_together(callers: Sequence[Caller]) -> list[Decision]:
 async def _charge_many(caller: Caller, count: int) -> list[Decision]:
     if count == 1:
         return [await acharge(caller)]
-    # A batch larger than the whole limit could never fit, and need not be asked about.
+    # More calls than the whole limit could never fit.
     if count <= min(caller.policy.capacities):
         decision = await acharge(caller, count)
         if decision.allowed or decision.reason is not Reason.LIMITS:
@@ -61,8 +61,8 @@ async def _charge_many(caller: Caller, count: int) -> list[Decision]:
     return [await acharge(caller) for _ in range(count)]
 
 
-class Shown:
-    """The headers of decisions, written once for all calls of a batch that share one."""
+class LimitHeaders:
+    """The headers of decisions, written once for all calls that share one."""
 
     def __init__(self) -> None:
         self._headers: dict[int, list[tuple[bytes, bytes]]] = {}

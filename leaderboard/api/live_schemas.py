@@ -3,63 +3,79 @@ ticket that opens it."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from ninja import Schema
-from pydantic import Field
+import msgspec
+from msgspec import Meta
 
-from leaderboard.api.schemas import ENTRY, BoardState, Entry, Moment, example
-
-
-class LiveRow(Entry):
-    model_config = example(**ENTRY, previous_rank=2)
-    previous_rank: int | None = Field(description="Null for a player who was not shown before.")
+from leaderboard.api.schemas import REF, BoardState, Moment, documented
+from leaderboard.entries import Entry
 
 
-class LiveStandings(Schema):
+class LiveRow(Entry, gc=False, kw_only=True):
+    previous_rank: Annotated[
+        int | None, Meta(description="Null for a player who was not shown before.")
+    ]
+
+
+class LiveStandings(msgspec.Struct):
     at: Moment
     season: int | None
     state: BoardState
-    size: int = Field(description="The number of entries.")
-    order: list[tuple[str, int]] = Field(
-        description="Player and rank of all who are shown, in order."
-    )
-    rows: dict[str, LiveRow] = Field(
-        description="By player: those that changed in a `rows` event, else all who are shown."
-    )
+    size: Annotated[int, Meta(description="The number of entries.")]
+    order: Annotated[
+        list[tuple[str, int]],
+        Meta(description="Player and rank of all who are shown, in order."),
+    ]
+    rows: Annotated[
+        dict[str, LiveRow],
+        Meta(
+            description="By player: those that changed in a `rows` event, else all who are shown."
+        ),
+    ]
 
 
-class LivePresence(Schema):
-    watching: int = Field(description="How many people have the board open.")
+class LivePresence(msgspec.Struct):
+    watching: Annotated[int, Meta(description="How many people have the board open.")]
 
 
-class LiveOutage(Schema):
-    away: bool = Field(description="True while the live data cannot be reached.")
+class LiveOutage(msgspec.Struct):
+    away: Annotated[bool, Meta(description="True while the live data cannot be reached.")]
 
 
-class LiveStandingsEvent(Schema):
+class LiveStandingsEvent(msgspec.Struct):
     event: Literal["snapshot", "rows", "season"]
-    id: str = Field(description="The board's sequence, for `Last-Event-ID`.")
+    id: Annotated[str, Meta(description="The board's sequence, for `Last-Event-ID`.")]
     data: LiveStandings
 
 
-class LivePresenceEvent(Schema):
+class LivePresenceEvent(msgspec.Struct):
     event: Literal["presence"]
     data: LivePresence
 
 
-class LiveOutageEvent(Schema):
+class LiveOutageEvent(msgspec.Struct):
     event: Literal["redis"]
     data: LiveOutage
 
 
-LiveEvent = Annotated[
-    LiveStandingsEvent | LivePresenceEvent | LiveOutageEvent, Field(discriminator="event")
-]
+EVENTS: dict[str, type[msgspec.Struct]] = {
+    "snapshot": LiveStandingsEvent,
+    "rows": LiveStandingsEvent,
+    "season": LiveStandingsEvent,
+    "presence": LivePresenceEvent,
+    "redis": LiveOutageEvent,
+}
+_refs = {name: REF.format(name=kind.__name__) for name, kind in EVENTS.items()}
+LIVE_EVENT: dict[str, Any] = {
+    "oneOf": [{"$ref": ref} for ref in dict.fromkeys(_refs.values())],
+    "discriminator": {"propertyName": "event", "mapping": _refs},
+}
 
 
-class TicketOut(Schema):
-    model_config = example(ticket="WzcsImN1cCJd:1vJc3p:5Zq8…", expires_in=60)
+class TicketOut(msgspec.Struct):
+    ticket: Annotated[str, Meta(description="Send it as `?ticket=` of the stream.")]
+    expires_in: Annotated[int, Meta(description="Seconds during which it can open streams.")]
 
-    ticket: str = Field(description="Send it as `?ticket=` of the stream.")
-    expires_in: int = Field(description="Seconds during which it can open streams.")
+
+TICKET = documented(TicketOut("WzcsImN1cCJd:1vJc3p:5Zq8…", 60))

@@ -1,5 +1,5 @@
 """What the API takes: queries and bodies. The bodies of score submissions, which only the fast lane
-reads, stand in `leaderboard.api.hot.bodies`."""
+reads, are in `leaderboard.api.hot.bodies`."""
 
 from __future__ import annotations
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
+import msgspec
 from django.http import HttpRequest, HttpResponse
 from ninja.security import HttpBearer
 
 from config.redis.connections import get_redis
 from leaderboard import keys
 from leaderboard.access import aliases
+from leaderboard.access.aliases import AnyEntry
 from leaderboard.api import answers, callers, idempotency, limits, media
 from leaderboard.api.callers import Caller
 from leaderboard.api.errors import board_not_found
 from leaderboard.api.hot.http import QUOTED, decoded
 from leaderboard.api.queries import ViewQuery
+from leaderboard.api.schemas import Head
 from leaderboard.engine import RedisLeaderboard
 from leaderboard.engine.windows import period_at
 from leaderboard.models import Board
@@ -98,25 +101,18 @@ class View:
     sequence: int
     with_ids: bool = False  # the caller may know the ids of anonymous players
 
-    def shown(
-        self, entries: list[dict[str, Any]], asked: Sequence[str] | None = None
-    ) -> list[dict[str, Any]]:
-        """Entries as this caller may see them; `asked` when they are those of given players."""
-        if asked is None or self.with_ids:
-            return aliases.masked_all(entries, with_id=self.with_ids)
-        return aliases.masked_some(entries, asked)
+    def masked(self, entries: Iterable[AnyEntry]) -> list[AnyEntry]:
+        """Entries as this caller may see them."""
+        return aliases.masked_all(entries, with_id=self.with_ids)
 
     def player_id(self, name: str) -> str:
         """The id behind a name in a request, which may be an alias."""
         return name if self.with_ids else aliases.find(self.board, name) or name
 
-    def head(self) -> dict[str, Any]:
-        return {
-            "board": self.board.slug,
-            "season": self.pointer.number if self.pointer else None,
-            "window": self.window,
-            "sequence": self.sequence,
-        }
+    @property
+    def head(self) -> Head:
+        season = self.pointer.number if self.pointer else None
+        return self.board.slug, season, self.window, self.sequence
 
 
 def sequence_of(board: Board) -> int:
@@ -129,16 +125,15 @@ def view(request: HttpRequest, board: Board, query: ViewQuery, *further: Any) ->
 
     `further` is what else an answer depends on.
     """
-    sequence, at = sequence_of(board), pointer.read(board)
-    engine = board.engine(at.number if at else 1)
+    sequence, running = sequence_of(board), pointer.read(board)
+    engine = board.engine(running.number if running else 1)
     period = ""
     if query.window != "season":
         engine = engine.window(query.window, query.period)
         period = query.period or period_at(query.window, engine.now(), board.zone).name
-    version = format(int(board.updated_at.timestamp() * 1e6), "x")
-    check_etag(request, version, period, at.number if at else 0, sequence, *further)
+    check_etag(request, board.version, period, running.number if running else 0, sequence, *further)
     with_ids = caller_of(request).knows_ids(board)
-    return View(board, engine, at, query.window, sequence, with_ids)
+    return View(board, engine, running, query.window, sequence, with_ids)
 
 
 def check_etag(request: HttpRequest, *parts: Any) -> None:
@@ -168,7 +163,7 @@ def once(auth: BearerKey) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Honour Idempotency-Key: the first answer is kept for a day and given to every retry of a
     caller who may still do this with the board.
 
-    Stands between Ninja's route and the operation, which must return a response.
+    Goes between Ninja's route and the operation, which must return a response.
     """
 
     def honouring(operation: Callable[..., Any]) -> Callable[..., Any]:
@@ -204,11 +199,16 @@ def _record(request: HttpRequest, board: Board, key: str) -> idempotency.Record:
     return idempotency.Record(name, fingerprint)
 
 
-def reply(value: dict[str, Any], status: int = 200) -> HttpResponse:
-    """An answer of an operation that is a write."""
-    return HttpResponse(
-        answers.encode_json(value),
-        content_type=answers.JSON_TYPE,
-        status=status,
-        headers={"Cache-Control": "no-store"},
-    )
+# ---- answers -------------------------------------------------------------------------------------
+
+
+def shown(value: msgspec.Struct) -> HttpResponse:
+    """The answer of a read."""
+    return HttpResponse(answers.encode_json(value), content_type=answers.JSON_TYPE)
+
+
+def done(value: msgspec.Struct) -> HttpResponse:
+    """The answer of a write."""
+    response = shown(value)
+    response["Cache-Control"] = "no-store"
+    return response

@@ -19,7 +19,7 @@ def make(*, key_id: int, slug: str) -> str:
 
 
 def read(ticket: str, *, slug: str) -> int:
-    """The id of the key that stands behind the ticket."""
+    """The id of the key behind the ticket."""
     try:
         key_id, board = signing.loads(ticket, salt=_SALT, max_age=LIFETIME)
     except signing.SignatureExpired:

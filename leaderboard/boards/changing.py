@@ -1,4 +1,4 @@
-"""Making boards, changing their rules, emptying them, taking them away."""
+"""Create boards, change their rules, empty and delete them."""
 
 from __future__ import annotations
 
@@ -100,12 +100,12 @@ def change_board(*, board: Board, changes: dict[str, Any], actor: Actor) -> None
         with seasons.season_lock(board) as held:
             # The keys of a season that waits for its archive follow the rules of then.
             seasons.archive_ended(board, held)
-            at = pointer.current(board)
-            if at is None:
+            running = pointer.current(board)
+            if running is None:
                 save()
             else:
                 old = Board.objects.get(pk=board.pk)
-                rebuild.change_rules(board, at, before=old, save=save_and_wait)
+                rebuild.change_rules(board, running, before=old, save=save_and_wait)
     else:
         save()
     if rescheduled:
@@ -174,10 +174,10 @@ def reset_board(
     """
     with seasons.season_lock(board):
         if season_only:
-            at = pointer.read(board)
-            if at is None or not at.is_open:
+            running = pointer.read(board)
+            if running is None or not running.is_open:
                 raise ServiceError(f"{board.name} has no open season to reset.")
-            board.engine(at.number).clear(source=f"staff:{actor.name}"[:64])
+            board.engine(running.number).clear(source=f"staff:{actor.name}"[:64])
             forget_keys(f"{board.key}:import")  # the same files may be imported again
             audit.record("board.reset", actor=actor, board=board, scope="season")
             return

@@ -1,4 +1,4 @@
-"""What staff want to know of a board at a glance."""
+"""Size and memory of boards, for staff."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ class BoardFacts:
 def board_facts(boards: Sequence[Board]) -> dict[int, BoardFacts]:
     """Two round trips, however many boards. Without Redis, nothing is known."""
     try:
-        return _asked(boards)
+        return _read(boards)
     except OUTAGE_ERRORS:
         return {board.pk: BoardFacts(None, 0, 0) for board in boards}
 
 
-def _asked(boards: Sequence[Board]) -> dict[int, BoardFacts]:
+def _read(boards: Sequence[Board]) -> dict[int, BoardFacts]:
     pointers = pointer.read_all(boards)
     pipe = get_redis().pipeline(transaction=False)
-    for board, at in zip(boards, pointers, strict=True):
-        entries = keys.season_entries(board.key, at.number) if at else board.key
+    for board, running in zip(boards, pointers, strict=True):
+        entries = keys.season_entries(board.key, running.number) if running else board.key
         pipe.zcard(entries)
         pipe.memory_usage(entries, samples=SAMPLES)
     replies = pipe.execute()
     return {
-        board.pk: BoardFacts(at, replies[2 * index], replies[2 * index + 1] or 0)
-        for index, (board, at) in enumerate(zip(boards, pointers, strict=True))
+        board.pk: BoardFacts(running, replies[2 * index], replies[2 * index + 1] or 0)
+        for index, (board, running) in enumerate(zip(boards, pointers, strict=True))
     }

@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from leaderboard.boards.standings import NEIGHBOURS, PER_PAGE, Entry, Mine, Slice, Standings
+from msgspec import structs
+
+from leaderboard.boards.standings import NEIGHBOURS, PER_PAGE, Mine, Slice, Standings
+from leaderboard.entries import Entry
 from leaderboard.models import Board, FinalStanding, Season
-from leaderboard.seasons.history import rows, season_page
+from leaderboard.seasons.history import entry_of, rows, season_page
 from leaderboard.seasons.pointer import CLOSED
 
 
@@ -68,17 +71,11 @@ def _mine(season: Season, player_id: str) -> Mine | None:
     around = [_entry(row) for row in rows(season, nearby.order_by("position"))]
     own = mine.position - first
     # Somebody who is not named to others still finds their own line.
-    around[own] = around[own] | {"user_id": player_id}
+    around[own] = structs.replace(around[own], player_id=player_id)
     return Mine(around[own], around, 100.0 * mine.position / season.entries, season.entries)
 
 
 def _entry(row: dict[str, Any]) -> Entry:
-    entry = {
-        "rank": row["rank"],
-        # Lines of those who are not named must differ too.
-        "user_id": row["player_id"] or f"#{row['position']}",
-        "score": row["score"],
-        "metadata": row["details"] | {"name": row["name"]},
-        "masked": row["masked"],
-    }
-    return entry if row["subscore"] is None else entry | {"subscore": row["subscore"]}
+    # Lines of those who are not named must differ too.
+    player_id = row["player_id"] or f"#{row['position']}"
+    return structs.replace(entry_of(row), player_id=player_id)

@@ -1,7 +1,7 @@
 """Players whose submissions need a second look: the banned and the anonymous.
 
-They are few, so each process keeps a board's marks for a second instead of asking Redis on every
-write. A ban hides the player at once; what slips in meanwhile lands out of sight.
+They are few, so each process keeps a board's marks for a second instead of reading them on every
+write. A ban hides the player at once; a score that slips in meanwhile is hidden too.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def remove_player(*, board: Board, player_id: str, reason: str, actor: Actor) ->
     _need(reason)
     engine = board.engine()
     entry = engine.get_user_entry(player_id)
-    # Somebody who has not played in this season may still stand in a window.
+    # Somebody who has not played in this season may still be in a window.
     in_windows = any(engine.window(name).get_user_entry(player_id) for name in board.windows)
     removed = engine.delete_user(player_id, source=_source(actor))
     if not (removed or in_windows):

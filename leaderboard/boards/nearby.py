@@ -15,6 +15,7 @@ from leaderboard.access import aliases
 from leaderboard.engine import LeaderboardError
 from leaderboard.engine.functions import LIBRARY
 from leaderboard.engine.values import checked_printable_id
+from leaderboard.entries import Entry
 from leaderboard.models import Board
 
 SHARE = LIBRARY["share_place"]
@@ -39,13 +40,8 @@ class Place:
     expires: datetime
 
 
-@dataclass(frozen=True)
-class Neighbour:
-    player_id: str
+class NearbyEntry(Entry, gc=False, kw_only=True):
     distance: float
-    rank: int
-    score: float
-    details: dict[str, str]
 
 
 def share(board: Board, player_id: str, lat: float, lon: float) -> Place:
@@ -95,8 +91,8 @@ def find(
     by: str = "distance",
     limit: int = 50,
     with_ids: bool = False,
-) -> list[Neighbour]:
-    """Those within the radius who stand on the board, nearest or best first.
+) -> list[NearbyEntry]:
+    """Those within the radius who are on the board, nearest or best first.
 
     Looks at the 1,000 nearest places at most.
     """
@@ -121,14 +117,14 @@ def find(
             ],
         )
     )
-    neighbours = [_neighbour(row, with_ids) for row in found]
+    entries = aliases.masked_all(map(_entry, found), with_id=with_ids)
     if by == "rank":
-        neighbours.sort(key=lambda one: one.rank)
-    return neighbours[:limit]
+        entries.sort(key=lambda entry: entry.rank)
+    return entries[:limit]
 
 
 def sweep(board: Board) -> int:
-    """Delete the places whose time is over; returns how many."""
+    """Delete the places that have expired; returns how many."""
     client = get_redis()
     geo, shared = _places(board)
     oldest = client.time()[0] - int(KEPT.total_seconds())
@@ -145,11 +141,10 @@ def _places(board: Board) -> list[str]:
     return [keys.places(board.key), keys.places_shared(board.key)]
 
 
-def _neighbour(row: list[Any], with_ids: bool) -> Neighbour:
-    player_id, distance, rank, score, flat = row
+def _entry(found: list[Any]) -> NearbyEntry:
+    player_id, distance, rank, score, flat = found
     details = dict(zip(flat[::2], flat[1::2], strict=True)) if flat else {}
-    entry = aliases.masked({"user_id": player_id, "metadata": details}, with_id=with_ids)
-    return Neighbour(entry["user_id"], float(distance), rank, float(score), entry["metadata"])
+    return NearbyEntry(rank, player_id, float(score), details, distance=float(distance))
 
 
 def _check(lat: float, lon: float) -> None:

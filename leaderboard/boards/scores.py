@@ -1,33 +1,25 @@
-"""Scores and details: each one function call, nothing in SQL on the way.
+"""Scores and details: each one function call, without SQL.
 
-A writer guesses the season from the last one it saw; Redis refuses a wrong guess and says the
-right one. When a season's time is over, the first writer to notice moves the pointer, so that no
-score waits for the worker, and every score lands in exactly one season by the clock of Redis.
+A writer tries the season seen last (`boards/current.py`); Redis refuses a wrong one and names the
+right one. When a season's time is over, the first writer to notice moves the pointer, so no score
+waits for the worker, and every score lands in exactly one season by the clock of Redis.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
-from weakref import WeakKeyDictionary
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
 from config.redis.connections import aperform, perform
 from config.sql import ask_sql
 from leaderboard.access import aliases
-from leaderboard.boards import marks
-from leaderboard.engine import (
-    AsyncRedisLeaderboard,
-    LeaderboardError,
-    RedisLeaderboard,
-    RowsRefusedError,
-    SeasonMovedError,
-    Submission,
-)
+from leaderboard.boards import current, marks
+from leaderboard.engine import LeaderboardError, RowsRefusedError, SeasonMovedError, Submission
 from leaderboard.errors import PlayerBannedError, SeasonClosedError, ServiceError
 from leaderboard.models import Board
 from leaderboard.seasons import pointer
@@ -38,28 +30,33 @@ MOST_MOVES = 8
 PAUSE_LIMIT = 5.0
 PAUSE_STEP = 0.02
 
-_season_seen: dict[str, int] = {}
-_engines = threading.local()
-_async_engines: WeakKeyDictionary[
-    asyncio.AbstractEventLoop, dict[str, tuple[Any, AsyncRedisLeaderboard]]
-] = WeakKeyDictionary()
-
 
 class ScoreResult(msgspec.Struct, frozen=True, gc=False):
-    """What a submission did. `rank` is None for a hidden or trimmed player."""
+    """The result of a submission. `rank` is null for a hidden player, or one trimmed at once."""
 
-    player_id: str
+    player_id: str = msgspec.field(name="player")
     season: int
     rank: int | None
     score: float | None
-    subscore: float | None
     previous_rank: int | None
     previous_score: float | None
-    changed: bool
-    replayed: bool
+    changed: Annotated[bool, Meta(description="False if the score on the board did not change.")]
     sequence: int
-    trimmed: tuple[str, ...] = ()
-    details: Mapping[str, str] = {}
+    trimmed: Annotated[Sequence[str], Meta(description="Players removed by the size limit.")]
+    subscore: float | UnsetType | None = UNSET
+
+    @property
+    def replayed(self) -> bool:
+        """Whether this is the result of an earlier request with the same idempotency key."""
+        return False
+
+
+class ReplayedResult(ScoreResult, frozen=True, gc=False):
+    """A type of its own: the answer to a replay has the same fields as the first one."""
+
+    @property
+    def replayed(self) -> bool:
+        return True
 
 
 RowResult = ScoreResult | LeaderboardError | ServiceError
@@ -78,23 +75,10 @@ def submit_score(
 ) -> ScoreResult:
     """Submit one score. `LeaderboardError` for bad values, `ServiceError` when it may not be."""
     row = Submission(player_id, score, operator, subscore, details, idempotency_key, source)
-    return _only(submit_scores(board=board, rows=[row], details=True))
-
-
-async def asubmit_score(
-    *,
-    board: Board,
-    player_id: str,
-    score: float,
-    operator: str | None = None,
-    subscore: float | None = None,
-    details: Mapping[str, object] | None = None,
-    idempotency_key: str | None = None,
-    source: str = "",
-) -> ScoreResult:
-    """The asynchronous twin."""
-    row = Submission(player_id, score, operator, subscore, details, idempotency_key, source)
-    return _only(await asubmit_scores(board=board, rows=[row], details=True))
+    (result,) = submit_scores(board=board, rows=[row])
+    if isinstance(result, Exception):
+        raise result
+    return result
 
 
 def submit_scores(
@@ -102,7 +86,6 @@ def submit_scores(
     board: Board,
     rows: Sequence[Submission],
     all_or_nothing: bool = False,
-    details: bool = False,
 ) -> list[RowResult]:
     """Submit many; for each row, in order, its result or its error.
 
@@ -110,20 +93,18 @@ def submit_scores(
     """
     batch = _Batch(board, rows, marks.current(board), all_or_nothing)
     while batch.waiting:
-        engine = _engine(board, batch.season)
+        engine = current.engine(board, batch.season)
         try:
-            results = engine.submit_many(
-                batch.submissions(), all_or_nothing=all_or_nothing, details=details
-            )
+            results = engine.submit_many(batch.submissions(), all_or_nothing=all_or_nothing)
         except SeasonMovedError as moved:
             batch.moved(moved)
         else:
             batch.take(results)
         match batch.need:
             case "roll":
-                at = pointer.read(board)
-                if at is not None:
-                    perform(pointer.roll(board, at))
+                believed = pointer.read(board)
+                if believed is not None:
+                    perform(pointer.roll(board, believed))
             case "restore":
                 _restore(board)
             case "wait":
@@ -136,25 +117,22 @@ async def asubmit_scores(
     board: Board,
     rows: Sequence[Submission],
     all_or_nothing: bool = False,
-    details: bool = False,
 ) -> list[RowResult]:
     """The asynchronous twin."""
     batch = _Batch(board, rows, await marks.acurrent(board), all_or_nothing)
     while batch.waiting:
-        engine = await _aengine(board, batch.season)
+        engine = current.async_engine(board, batch.season)
         try:
-            results = await engine.submit_many(
-                batch.submissions(), all_or_nothing=all_or_nothing, details=details
-            )
+            results = await engine.submit_many(batch.submissions(), all_or_nothing=all_or_nothing)
         except SeasonMovedError as moved:
             batch.moved(moved)
         else:
             batch.take(results)
         match batch.need:
             case "roll":
-                at = await pointer.aread(board)
-                if at is not None:
-                    await aperform(pointer.roll(board, at))
+                believed = await pointer.aread(board)
+                if believed is not None:
+                    await aperform(pointer.roll(board, believed))
             case "restore":
                 await ask_sql(_restore, board)
             case "wait":
@@ -182,20 +160,6 @@ def update_details(
         return None  # between two seasons nobody is on the board
 
 
-async def aupdate_details(
-    *, board: Board, player_id: str, details: Mapping[str, object], source: str = ""
-) -> Mapping[str, Any] | None:
-    """The asynchronous twin, for details from outside."""
-    engine = await board.async_engine()
-    if (await marks.acurrent(board)).get(player_id) == marks.ANONYMOUS:
-        return await engine.get_user_entry(player_id)
-    try:
-        given = aliases.from_outside(details) or {}
-        return await engine.update_details(player_id, given, source=source)
-    except SeasonMovedError:
-        return None
-
-
 class _Batch:
     """Rows on their way to the board: what both twins decide between two calls."""
 
@@ -207,7 +171,7 @@ class _Batch:
         all_or_nothing: bool,
     ) -> None:
         self.board = board
-        self.season = _season_seen.get(board.slug, 1)
+        self.season = current.season(board)
         self.results: list[Any] = [None] * len(rows)
         self.waiting: list[tuple[int, Submission]] = []
         self.need = ""
@@ -275,7 +239,8 @@ class _Batch:
         elif error.number == self.season:
             self.need = "roll"  # the right season, so its time must be over
         else:
-            self.season = _season_seen[board.slug] = error.number
+            self.season = error.number
+            current.note_season(board, error.number)
         self._moves += 1
         if self._moves > MOST_MOVES:
             raise SeasonClosedError(f"{board.name} is between two seasons; try again.")
@@ -287,44 +252,16 @@ def _restore(board: Board) -> None:
 
 
 def _result(answer: Mapping[str, Any], season: int) -> ScoreResult:
-    return ScoreResult(
+    subscore = answer.get("subscore")
+    return (ReplayedResult if answer["replayed"] else ScoreResult)(
         answer["user_id"],
         season,
         answer["rank"],
         answer["score"],
-        answer.get("subscore"),
         answer["previous_rank"],
         answer["previous_score"],
         answer["changed"],
-        answer["replayed"],
         answer["sequence"],
-        tuple(answer["trimmed_user_ids"]),
-        answer.get("metadata", {}),
+        answer["trimmed_user_ids"],
+        UNSET if subscore is None else subscore,
     )
-
-
-def _only(results: list[RowResult]) -> ScoreResult:
-    (result,) = results
-    if isinstance(result, Exception):
-        raise result
-    return result
-
-
-def _engine(board: Board, season: int) -> RedisLeaderboard:
-    """Engines are kept: making one costs more than the write itself. One per thread, because an
-    engine remembers which windows are now."""
-    kept: dict[str, tuple[Any, RedisLeaderboard]] = _engines.__dict__
-    version = (board.updated_at, season)
-    found = kept.get(board.slug)
-    if found is None or found[0] != version:
-        found = kept[board.slug] = (version, board.engine(season))
-    return found[1]
-
-
-async def _aengine(board: Board, season: int) -> AsyncRedisLeaderboard:
-    kept = _async_engines.setdefault(asyncio.get_running_loop(), {})
-    version = (board.updated_at, season)
-    found = kept.get(board.slug)
-    if found is None or found[0] != version:
-        found = kept[board.slug] = (version, await board.async_engine(season))
-    return found[1]

@@ -1,7 +1,7 @@
 """The live board as a page shows it, read in one round trip.
 
-Which season runs stands in Redis beside the board itself. A reader guesses it from the last one
-seen, asks for the pointer in the same batch, and asks again only when the guess was wrong.
+A reader tries the season seen last (`boards/current.py`), reads the pointer in the same batch, and
+reads again only when another season runs.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 from config.caching import cached
@@ -17,9 +16,11 @@ from config.redis.calls import Command, Steps
 from config.redis.connections import aperform, perform
 from leaderboard import keys
 from leaderboard.access import aliases
+from leaderboard.boards import current
 from leaderboard.boards.questions import together
 from leaderboard.engine.board import Operations
 from leaderboard.engine.values import MOST_ID_BYTES
+from leaderboard.entries import Entry
 from leaderboard.models import Board
 from leaderboard.notices import delivery
 from leaderboard.seasons.pointer import FIELDS, Pointer, parse
@@ -35,9 +36,6 @@ MOST_SUGGESTED = 50  # values of a group that a page offers
 MOST_MATCHED = 1000  # values of a group that are looked at to match one without case
 MOST_GUESSES = 4  # a pointer that moves this often under one read is being moved by a bug
 
-Entry = dict[str, Any]
-_season_seen: dict[str, int] = {}
-
 
 @dataclass(frozen=True, slots=True)
 class Slice:
@@ -51,8 +49,8 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Mine:
-    """Where one player stands: the entry, the neighbours with it among them, the share of the
-    board, in percent, that is as far up or further, and how many the board has."""
+    """A player's place: the entry, the neighbours with it among them, the share of the board, in
+    percent, that is as far up or further, and how many the board has."""
 
     entry: Entry
     around: list[Entry]
@@ -93,7 +91,7 @@ def board_page(
     among: Sequence[str] | None = None,
     groups: Mapping[str, str] | None = None,
 ) -> Standings:
-    """A page of the running season or of a window, and where `player_id` stands in it.
+    """A page of the running season or of a window, and the place of `player_id` in it.
 
     With `among` only the given players, each at their rank on the board; with `groups`, values by
     field, only those who have them all, ranked among themselves unless `among` is given too.
@@ -146,24 +144,16 @@ def _board_page(
     for_page: bool,
     with_ids: bool = False,
 ) -> Steps[Standings]:
-    for _ in range(MOST_GUESSES):
-        season = season_seen(board)
-        view = board_view(board, season, window)
-        questions: list[Any] = [
-            _pointer(board),
-            _sequence(board),
-            _updated(board),
-            question(view),
-        ]
+    def questions(view: Operations) -> list[Any]:
+        asked: list[Any] = [_sequence(board), _updated(board), question(view)]
         if player_id is not None:
-            questions += [_mine(view, player_id), delivery.unread_steps(player_id)]
+            asked += [_mine(view, player_id), delivery.unread_steps(player_id)]
         if for_page:
-            questions += [_watching(board), _online(), view.get_distribution(BINS)]
-            questions += [_has_places(board), _group_values(view, MOST_SUGGESTED)]
-        pointer, sequence, updated_at, page, *rest = yield from together(questions)
-        if pointer is None or pointer.number == season:
-            break
-        _season_seen[board.slug] = pointer.number
+            asked += [_watching(board), _online(), view.get_distribution(BINS)]
+            asked += [_has_places(board), _group_values(view, MOST_SUGGESTED)]
+        return asked
+
+    pointer, (sequence, updated_at, page, *rest) = yield from _in_season(board, questions, window)
     mine, unread = (rest.pop(0), rest.pop(0)) if player_id is not None else (None, {})
     if not with_ids:
         page = replace(page, entries=aliases.masked_all(page.entries))
@@ -177,22 +167,24 @@ def spread(
     once for all who ask; and this player's own score."""
 
     def count() -> list[dict[str, Any]]:
-        return list(perform(_in_season(board, lambda view: view.get_distribution(BINS), window)))
+        return list(perform(_one(board, lambda view: view.get_distribution(BINS), window)))
 
     bins = cached(keys.cached_spread(board.slug, window), SPREAD_KEPT, count)
     if player_id is None:
         return bins, None
-    found = perform(_in_season(board, lambda view: view.get_entries([player_id]), window))
+    found = perform(_one(board, lambda view: view.get_entries([player_id]), window))
     return bins, next((entry["score"] for entry in found["entries"]), None)
 
 
 def player_on_boards(boards: Sequence[Board], player_id: str) -> dict[str, Mine]:
-    """Where a player stands on each of these boards, by slug, in one round trip."""
+    """A player's place on each of these boards, by slug, in one round trip."""
     return perform(_player_on_boards(boards, player_id))
 
 
 def _player_on_boards(boards: Sequence[Board], player_id: str) -> Steps[dict[str, Mine]]:
-    found = yield from together([_in_season(board, _player(player_id)) for board in boards])
+    found = yield from together(
+        [_one(board, lambda view: _mine(view, player_id)) for board in boards]
+    )
     return {board.slug: mine for board, mine in zip(boards, found, strict=True) if mine}
 
 
@@ -226,49 +218,31 @@ def _glances(boards: Sequence[Board], count: int) -> Steps[tuple[dict[str, Glanc
 
 
 def entries_before(board: Board, rank: int, *, window: str = "") -> int:
-    """How many entries stand before the first with this rank."""
+    """How many entries come before the first with this rank."""
     if board.ranking != Board.Ranking.DENSE:
         return rank - 1  # places are skipped, so that ranks count entries; nobody need be asked
-    found: int = perform(_in_season(board, lambda view: view.get_offset(rank), window))
+    found: int = perform(_one(board, lambda view: view.get_offset(rank), window))
     return found
 
 
-def _player(player_id: str) -> Question:
-    return lambda view: _mine(view, player_id)
-
-
-def _in_season(board: Board, question: Question, window: str = "") -> Steps[Any]:
+def _one(board: Board, question: Question, window: str = "") -> Steps[Any]:
     """Ask one question of the running season, whichever that is."""
-    answer: Any = None
-    for _ in range(MOST_GUESSES):
-        season = season_seen(board)
-        view = board_view(board, season, window)
-        pointer, answer = yield from together([_pointer(board), question(view)])
-        if pointer is None or pointer.number == season:
-            break
-        _season_seen[board.slug] = pointer.number
+    _, (answer,) = yield from _in_season(board, lambda view: [question(view)], window)
     return answer
 
 
-def season_seen(board: Board) -> int:
-    """The running season as this process last saw it; asks nobody."""
-    return _season_seen.get(board.slug, 1)
-
-
-def board_view(board: Board, season: int, window: str = "") -> Operations:
-    """The board's reads, to be sent by `together`; `LeaderboardError` for an unknown window."""
-    # Rules may have been edited, and equal boards share their operations.
-    operations = _operations(board.key, season, tuple(sorted(_frozen(board.rules()).items())))
-    return operations.window(window) if window else operations
-
-
-def _frozen(rules: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in rules.items() if value is not None}
-
-
-@lru_cache(maxsize=256)
-def _operations(key: str, season: int, rules: tuple[tuple[str, Any], ...]) -> Operations:
-    return Operations(None, key, None, season=season, **dict(rules))
+def _in_season(
+    board: Board, questions: Callable[[Operations], list[Any]], window: str
+) -> Steps[tuple[Pointer | None, list[Any]]]:
+    """The pointer, and the answers to questions about the season that it names."""
+    for _ in range(MOST_GUESSES):
+        season = current.season(board)
+        asked = questions(current.reader(board, season, window))
+        pointer, *answers = yield from together([_pointer(board), *asked])
+        if pointer is None or pointer.number == season:
+            break
+        current.note_season(board, pointer.number)
+    return pointer, answers
 
 
 def _pointer(board: Board) -> Steps[Pointer | None]:
@@ -291,7 +265,7 @@ def _updated(board: Board) -> Steps[datetime | None]:
 
 def _slice(entries: Generator[Any, Any, dict[str, Any]]) -> Generator[Any, Any, Slice]:
     found = yield from entries
-    return Slice(found["size"], found["entries"])
+    return Slice(found["size"], [Entry.of(one) for one in found["entries"]])
 
 
 def _in_groups(
@@ -301,16 +275,19 @@ def _in_groups(
     which is the narrower as a rule, are read and the rest is asked of their details."""
     *_, narrow = groups.items()
     found = yield from view.get_group(*narrow, count=MOST_COMBINED)
-    entries = [entry for entry in found["entries"] if _has(entry, groups)]
-    for entry in entries:
-        entry["rank"] = entry["board_rank"]
-    ranked = view._ranked_among_themselves(entries)
-    return Slice(len(ranked), ranked[offset : offset + count], found["size"] > MOST_COMBINED)
+    members = [_by_board_rank(one) for one in found["entries"] if _has(one, groups)]
+    ranked = view._ranked_among_themselves(members)
+    entries = [Entry.of(one) for one in ranked[offset : offset + count]]
+    return Slice(len(ranked), entries, found["size"] > MOST_COMBINED)
 
 
-def _has(entry: Entry, groups: Mapping[str, str]) -> bool:
-    details = entry["metadata"] or {}
-    return all(details.get(field) == value for field, value in groups.items())
+def _has(found: dict[str, Any], groups: Mapping[str, str]) -> bool:
+    return all(found["metadata"].get(field) == value for field, value in groups.items())
+
+
+def _by_board_rank(found: dict[str, Any]) -> dict[str, Any]:
+    """One of several that the engine has ranked among themselves, at its rank on the board."""
+    return found | {"rank": found["board_rank"]}
 
 
 def _found(
@@ -318,9 +295,7 @@ def _found(
 ) -> Generator[Any, Any, Slice]:
     ids = [player_id for player_id in player_ids if len(player_id.encode()) <= MOST_ID_BYTES]
     found = yield from view.get_entries(ids)
-    entries = [
-        entry | {"rank": entry["board_rank"]} for entry in found["entries"] if _has(entry, groups)
-    ]
+    entries = [Entry.of(_by_board_rank(one)) for one in found["entries"] if _has(one, groups)]
     return Slice(len(entries), entries)
 
 
@@ -331,12 +306,12 @@ def _mine(view: Operations, player_id: str) -> Steps[Mine | None]:
             view._ahead(player_id),
         ]
     )
-    entry = next((one for one in around if one["user_id"] == player_id), None)
-    if entry is None or found is None:
+    position = next((n for n, one in enumerate(around) if one["user_id"] == player_id), None)
+    if position is None or found is None:
         return None
     ahead, size = found
-    place, around = around.index(entry), aliases.masked_all(around)
-    return Mine(around[place], around, 100.0 * (ahead + 1) / size, size)
+    entries = aliases.masked_all(map(Entry.of, around))
+    return Mine(entries[position], entries, 100.0 * (ahead + 1) / size, size)
 
 
 def _online() -> Steps[frozenset[int] | None]:
@@ -347,7 +322,7 @@ def _online() -> Steps[frozenset[int] | None]:
 def group_values(board: Board, *, window: str = "") -> dict[str, list[str]]:
     """The values that players have in each field of the board's groups."""
     found: dict[str, list[str]] = perform(
-        _in_season(board, lambda view: _group_values(view, MOST_MATCHED), window)
+        _one(board, lambda view: _group_values(view, MOST_MATCHED), window)
     )
     return found
 

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+
+from msgspec import structs
 
 from config.caching import cached
 from config.redis.connections import get_redis
 from leaderboard import keys
 from leaderboard.access import aliases, erasing, rights
-from leaderboard.boards.standings import PER_PAGE, Entry, Slice
+from leaderboard.boards.standings import PER_PAGE, Slice
 from leaderboard.engine import RedisLeaderboard
+from leaderboard.entries import Entry, UnnamedEntry
 from leaderboard.errors import ServiceError
 from leaderboard.models import Board, FinalStanding, Season
 from leaderboard.seasons.history import names_version
@@ -54,17 +57,25 @@ class TooLargeError(ServiceError):
     code = "too_large"
 
 
-def page(
-    choice: Choice, *, number: int = 1, player_id: str | None = None
-) -> tuple[Slice, Entry | None]:
-    """A page of the union, and the entry of this player."""
+@dataclass(frozen=True, slots=True)
+class Union:
+    """A page of the union, the entry of one player, and for those who are on another board only
+    that board."""
+
+    page: Slice
+    mine: Entry | None
+    homes: Mapping[str, Board]
+
+
+def page(choice: Choice, *, number: int = 1, player_id: str | None = None) -> Union:
     digest = _digest(choice.text, names_version())
     key = cached(keys.cached_together(digest), FRESH, lambda: _build(choice))
     union = choice.board.engine(season=1)._plain_view(key)
-    entries = union.get_page((number - 1) * PER_PAGE, PER_PAGE)
+    found = union.get_page((number - 1) * PER_PAGE, PER_PAGE)
     mine = union.get_user_entry(player_id) if player_id is not None else None
-    named = _named(choice, [*entries, mine] if mine else entries)
-    return Slice(union.get_size(), named[: len(entries)]), named[-1] if mine else None
+    entries, homes = _named(choice, [Entry.of(one) for one in [*found, mine] if one])
+    own = entries.pop() if mine else None
+    return Union(Slice(union.get_size(), entries), own, homes)
 
 
 def _build(choice: Choice) -> str:
@@ -78,10 +89,14 @@ def _build(choice: Choice) -> str:
     sources = [
         *live,
         *(_copied_season(home, one) for one in past),
-        *(_copied(home, secrets.token_hex(12), one.scan(details=False)) for one in others),
+        *(_copied(home, secrets.token_hex(12), _scores(one)) for one in others),
     ]
     first, *rest = sources
     return first.union(rest, choice.how, ttl=UNION_KEPT).entries_key
+
+
+def _scores(board: RedisLeaderboard) -> Iterator[tuple[str, float]]:
+    return ((one["user_id"], one["score"]) for one in board.scan(details=False))
 
 
 def _is_past(season: Season) -> bool:
@@ -96,68 +111,62 @@ def _copied_season(home: RedisLeaderboard, season: Season) -> RedisLeaderboard:
         return home._plain_view(key)
     unseen = rights.unseen_on(season.board).values("pk")
     standings = season.standings.exclude(player_id__in=unseen).values_list("player_id", "score")
-    rows = ({"user_id": player_id, "score": score} for player_id, score in standings.iterator())
-    return _copied(home, digest, rows)
+    return _copied(home, digest, standings.iterator())
 
 
 def _copied(
-    home: RedisLeaderboard, digest: str, rows: Iterable[dict[str, Any]]
+    home: RedisLeaderboard, digest: str, scores: Iterable[tuple[str, float]]
 ) -> RedisLeaderboard:
     """A source of plain ids beside the board's own keys; complete before others can find it."""
     client = get_redis()
     key = keys.union_source(home.key, digest)
     building = keys.union_source(home.key, secrets.token_hex(12))
-    portion: dict[str, float] = {}
-    for row in rows:
-        portion[row["user_id"]] = row["score"]
-        if len(portion) == _PORTION:
-            _add(building, portion)
-            portion = {}
-    if portion:
-        _add(building, portion)
+    left = iter(scores)
+    while portion := dict(islice(left, _PORTION)):
+        with client.pipeline(transaction=False) as pipeline:
+            pipeline.zadd(building, portion)
+            pipeline.expire(building, SOURCE_KEPT)
+            pipeline.execute()
     if client.exists(building):
         client.rename(building, key)
     return home._plain_view(key)
 
 
-def _add(key: str, portion: dict[str, float]) -> None:
-    with get_redis().pipeline(transaction=False) as pipeline:
-        pipeline.zadd(key, portion)
-        pipeline.expire(key, SOURCE_KEPT)
-        pipeline.execute()
-
-
-def _named(choice: Choice, entries: Sequence[Entry]) -> list[Entry]:
+def _named(choice: Choice, entries: list[Entry]) -> tuple[list[Entry], dict[str, Board]]:
     """The entries with details: as on the board, else as in the newest of the seasons or on another
-    board, which is then the entry's `home`; nameless for who wants to be."""
-    missing = [entry["user_id"] for entry in entries if not entry["metadata"]]
-    found = _found_elsewhere(choice, missing) if missing else {}
-    anonymous = rights.anonymous_among([entry["user_id"] for entry in entries])
-    return [
-        entry | _masked(choice.board, entry["user_id"])
-        if entry["user_id"] in anonymous
-        else entry | found.get(entry["user_id"], {})
-        for entry in entries
-    ]
+    board, which is then the player's home; nameless for who wants to be."""
+    found = _found_elsewhere(choice, [one.player_id for one in entries if not one.details])
+    anonymous = rights.anonymous_among([one.player_id for one in entries])
+    named: list[Entry] = []
+    homes: dict[str, Board] = {}
+    for entry in entries:
+        details, home = found.get(entry.player_id, (entry.details, choice.board))
+        if details is None or entry.player_id in anonymous:
+            alias = aliases.alias_of(choice.board, entry.player_id)
+            named.append(UnnamedEntry(entry.rank, alias, entry.score, aliases.MASKED))
+        else:
+            named.append(structs.replace(entry, details=details))
+            homes[entry.player_id] = home
+    return named, homes
 
 
-def _masked(board: Board, player_id: str) -> Entry:
-    alias = aliases.alias_of(board, player_id)
-    return {"user_id": alias, "metadata": aliases.MASKED, "masked": True}
-
-
-def _found_elsewhere(choice: Choice, player_ids: Sequence[str]) -> dict[str, Entry]:
-    found: dict[str, Entry] = {}
+def _found_elsewhere(
+    choice: Choice, player_ids: Sequence[str]
+) -> dict[str, tuple[dict[str, str] | None, Board]]:
+    """Details, None for a deleted player, and the board where they were found."""
+    found: dict[str, tuple[dict[str, str] | None, Board]] = {}
+    if not player_ids:
+        return found
     for other in choice.others:
-        for entry in other.engine().get_entries(list(player_ids))["entries"]:
-            found[entry["user_id"]] = {"metadata": entry["metadata"], "home": other}
+        for one in other.engine().get_entries(player_ids)["entries"]:
+            found[one["user_id"]] = (one["metadata"], other)
     standings = FinalStanding.objects.filter(season__in=choice.seasons, player_id__in=player_ids)
     for standing in standings.order_by("season__number"):
         if erasing.is_erased(standing):
-            found.setdefault(standing.player_id, _masked(choice.board, standing.player_id))
-            continue
-        details = standing.details | {"name": standing.name}
-        found[standing.player_id] = {"metadata": details, "home": choice.board}
+            found.setdefault(standing.player_id, (None, choice.board))
+        else:
+            details = standing.details | {"name": standing.name}
+            found[standing.player_id] = (details, choice.board)
     return found
 
 

@@ -22,12 +22,14 @@ from typing import IO, Any
 
 import msgspec
 from django.db import transaction
+from msgspec import UNSET
 
 from config.redis.connections import get_redis
 from config.redis.locks import Held, LockTakenError
 from leaderboard import keys
 from leaderboard.access import aliases, erasing
 from leaderboard.engine import RedisLeaderboard
+from leaderboard.entries import Entry
 from leaderboard.log import rebuild
 from leaderboard.log.build import Build
 from leaderboard.log.replay import standings
@@ -100,7 +102,7 @@ def replayed(season: Season) -> Build:
     return build
 
 
-def _read_portions(ended: RedisLeaderboard) -> Iterator[list[dict[str, Any]]]:
+def _read_portions(ended: RedisLeaderboard) -> Iterator[list[Entry]]:
     """Redis reads the next portion while this one is written."""
     with ThreadPoolExecutor(1) as reader:
         offset = 0
@@ -108,29 +110,30 @@ def _read_portions(ended: RedisLeaderboard) -> Iterator[list[dict[str, Any]]]:
         while entries := ahead.result():
             offset += PORTION
             ahead = reader.submit(ended.get_page, offset, PORTION)
-            yield entries
+            yield [Entry.of(one) for one in entries]
 
 
-def _replayed_portions(build: Build) -> Iterator[list[dict[str, Any]]]:
+def _replayed_portions(build: Build) -> Iterator[list[Entry]]:
     rows = standings(build.season.entries, build.ranking)
     while portion := list(islice(rows, PORTION)):
         details = build.details_of([player_id for _, _, player_id, _ in portion])
+        has_subscore = build.ranking.subscore is not None
         yield [
-            {
-                "rank": rank,
-                "user_id": player_id,
-                "score": entry.score,
-                "metadata": details[player_id],
-            }
-            | ({"subscore": entry.subscore} if build.ranking.subscore else {})
-            for _, rank, player_id, entry in portion
+            Entry(
+                rank,
+                player_id,
+                one.score,
+                details[player_id],
+                one.subscore if has_subscore else UNSET,
+            )
+            for _, rank, player_id, one in portion
         ]
 
 
 def _write(
     season: Season,
     file: IO[bytes],
-    portions: Iterable[list[dict[str, Any]]],
+    portions: Iterable[list[Entry]],
     progress: Progress | None = None,
     size: int = 0,
 ) -> int:
@@ -143,18 +146,18 @@ def _write(
     return done
 
 
-def _stored(season: Season, entries: list[dict[str, Any]], before: int) -> list[tuple[Any, ...]]:
+def _stored(season: Season, entries: Iterable[Entry], before: int) -> list[tuple[Any, ...]]:
     """Rows by `FIELDS`."""
     return [
         (
             season.pk,
             position,
-            entry["rank"],
-            storable(entry["user_id"]),
-            storable(entry["metadata"].get("name", ""))[:LONGEST_NAME],
-            entry["score"],
-            entry.get("subscore"),
-            storable_json(entry["metadata"]),
+            entry.rank,
+            storable(entry.player_id),
+            storable(entry.details.get("name", ""))[:LONGEST_NAME],
+            entry.score,
+            None if entry.subscore is UNSET else entry.subscore,
+            storable_json(entry.details),
         )
         for position, entry in enumerate(aliases.masked_all(entries, with_id=True), before + 1)
     ]

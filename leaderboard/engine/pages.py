@@ -12,6 +12,7 @@ from leaderboard.engine.board import Operations
 from leaderboard.engine.functions import LIBRARY
 from leaderboard.engine.positions import Position, skipped
 from leaderboard.engine.values import checked_count, checked_printable_id
+from leaderboard.entries import Entry
 
 PAGES = LIBRARY["read_pages"]
 
@@ -37,24 +38,20 @@ def player(user_id: str, count: int) -> Wanted:
     return Wanted("player", checked_count(count, "count"), checked_printable_id(user_id))
 
 
-class Row(msgspec.Struct, gc=False):
-    """An entry on its way into an answer. Details pass as the JSON they came in: taking them apart
-    only to put them together again would be most of the work."""
+class RawEntry(Entry, gc=False):
+    """An entry whose details pass as the JSON they came in: taking them apart only to put them
+    together again would be most of the work."""
 
-    rank: int
-    player: str
-    score: float
-    details: msgspec.Raw
-    subscore: float | msgspec.UnsetType | None = msgspec.UNSET
+    details: msgspec.Raw  # type: ignore[assignment]
 
 
 class Run(msgspec.Struct, array_like=True):
-    """A run that was read: the size of the board, how many match, and the rows from `first`."""
+    """A run that was read: the size of the board, how many match, and the entries from `first`."""
 
     size: int
     matching: int
     first: float  # an offset of many digits comes with an exponent
-    rows: list[Row] | None
+    entries: list[RawEntry] | None
     follows: str | bool = False  # of a page that others follow: see `last_position`
 
 

@@ -1,5 +1,5 @@
-"""Standings as CSV, JSON or NDJSON. `score_files` reads the same formats, and so does the API: each
-row is a submission too."""
+"""Standings as CSV, JSON or NDJSON. `files/scores.py` reads the same formats, and so does the API:
+each row is a submission too."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import csv
 import io
 import json
 from collections.abc import Generator, Iterable, Iterator
-from typing import Any
 from unicodedata import category, normalize
 
 from django.utils.translation import gettext
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from leaderboard.access import aliases, erasing
+from leaderboard.entries import Entry
 from leaderboard.models import Board, Season
 from leaderboard.seasons.history import masked_players, season_standings
 
@@ -22,65 +24,68 @@ COLUMNS = ("name", "country", "team", "avatar")
 CSV_FIELDS = ("rank", "player", "score", "subscore", *COLUMNS, "details")
 
 
-def live_rows(board: Board, season: int) -> Generator[dict[str, Any]]:
+def live_entries(board: Board, season: int) -> Generator[Entry]:
     """The running season, read in portions."""
     for found in board.engine(season).scan(500):
-        entry = aliases.masked(found, with_id=True)
-        yield {
-            "rank": entry["rank"],
-            "player": entry["user_id"],
-            "score": _number(entry["score"]),
-            "subscore": _number(entry.get("subscore")),
-            "details": entry["metadata"],
-        }
+        yield aliases.masked(Entry.of(found), with_id=True)
 
 
-def archived_rows(season: Season) -> Generator[dict[str, Any]]:
+def archived_entries(season: Season) -> Generator[Entry]:
     for standing in season_standings(season).iterator(chunk_size=2000):
-        yield {
-            "rank": standing.rank,
-            "player": standing.player_id,
-            "score": _number(standing.score),
-            "subscore": _number(standing.subscore),
-            "details": erasing.shown_details(standing),
-        }
+        yield Entry(
+            standing.rank,
+            standing.player_id,
+            standing.score,
+            erasing.shown_details(standing),
+            standing.subscore,
+        )
 
 
-def public_rows(season: Season) -> Iterator[dict[str, Any]]:
+def public_entries(season: Season) -> Iterator[Entry]:
     """For everyone: without the names of players who do not want to be named."""
     masked = masked_players(season)
-    for row in archived_rows(season):
-        if row["player"] in masked:
-            row |= {"player": "", "details": {"name": gettext("Anonymous")}}
-        yield row
+    for entry in archived_entries(season):
+        if entry.player_id in masked:
+            entry = replace(entry, player_id="", details={"name": gettext("Anonymous")})
+        yield entry
 
 
-def written(rows: Iterable[dict[str, Any]], form: str) -> Generator[str]:
-    """The rows as text, in pieces."""
+def written(entries: Iterable[Entry], form: str) -> Generator[str]:
+    """The entries as text, in pieces."""
     if form == "csv":
-        yield from _written_csv(rows)
+        yield from _written_csv(entries)
     elif form == "ndjson":
-        for row in rows:
-            yield json.dumps(row, ensure_ascii=False) + "\n"
+        for entry in entries:
+            yield _json(entry) + "\n"
     else:
         separator = "[\n"
-        for row in rows:
-            yield separator + json.dumps(row, ensure_ascii=False)
+        for entry in entries:
+            yield separator + _json(entry)
             separator = ",\n"
         yield "[]\n" if separator == "[\n" else "\n]\n"
 
 
-def _written_csv(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+def _json(entry: Entry) -> str:
+    row = {
+        "rank": entry.rank,
+        "player": entry.player_id,
+        "score": _number(entry.score),
+        "subscore": _number(entry.subscore),
+        "details": entry.details,
+    }
+    return json.dumps(row, ensure_ascii=False)
+
+
+def _written_csv(entries: Iterable[Entry]) -> Iterator[str]:
     buffer = io.StringIO()
     writer = csv.writer(buffer)
     writer.writerow(CSV_FIELDS)
-    for count, row in enumerate(rows, 1):
-        details = dict(row["details"])
+    for count, entry in enumerate(entries, 1):
+        details = dict(entry.details)
         shown = [_harmless(details.pop(name, "")) for name in COLUMNS]
         rest = json.dumps(details, ensure_ascii=False) if details else ""
-        writer.writerow(
-            [row["rank"], _harmless(row["player"]), row["score"], row["subscore"], *shown, rest]
-        )
+        numbers = [_number(entry.score), _number(entry.subscore)]
+        writer.writerow([entry.rank, _harmless(entry.player_id), *numbers, *shown, rest])
         if count % 500 == 0:
             yield _taken(buffer)
     yield _taken(buffer)
@@ -113,5 +118,8 @@ def without_quote(text: str) -> str:
     return text[1:] if text[:1] == "'" and _harmless(text[1:]) == text else text
 
 
-def _number(value: float | None) -> float | int | None:
-    return int(value) if value is not None and value.is_integer() and abs(value) < 2**53 else value
+def _number(value: float | UnsetType | None) -> float | int | None:
+    """A whole number without a fraction; None for a subscore that the board does not keep."""
+    if value is None or value is UNSET:
+        return None
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value

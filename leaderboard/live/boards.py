@@ -12,6 +12,7 @@ import msgspec
 from django.template.loader import get_template
 from django.utils import translation
 from django.utils.translation import gettext
+from msgspec import UNSET
 
 from config.sql import ask_sql
 from config.times import utc_text
@@ -19,6 +20,7 @@ from leaderboard import presentation
 from leaderboard.access import aliases
 from leaderboard.boards import final
 from leaderboard.boards.standings import Slice, Standings
+from leaderboard.entries import Entry, UnnamedEntry
 from leaderboard.live.feed import Visitor, Watch
 from leaderboard.live.shared import SharedReads
 from leaderboard.live.topic import Picture, Row
@@ -45,9 +47,9 @@ class BoardSource:
     async def read(self) -> Picture:
         found = await self.standings()
         entries = found.page.entries
-        online = await self.online([entry["user_id"] for entry in entries])
+        online = await self.online([entry.player_id for entry in entries])
         rows = {
-            entry["user_id"]: Row(entry["rank"], _content(entry, entry["user_id"] in online))
+            entry.player_id: Row(entry.rank, _content(entry, entry.player_id in online))
             for entry in entries
         }
         if found.pointer is None:
@@ -60,12 +62,9 @@ class BoardSource:
     async def online(self, player_ids: list[str]) -> set[str]:
         return set()
 
-    async def read_mine(self, player_ids: list[str]) -> dict[str, Any]:
+    async def read_mine(self, player_ids: list[str]) -> dict[str, Entry]:
         found = await self.shared.players(player_ids)
-        return {
-            entry["user_id"]: {"rank": entry["rank"], "score": entry["score"]}
-            for entry in found.page.entries
-        }
+        return {entry.player_id: entry for entry in found.page.entries}
 
     def encode(self, before: Picture | None, after: Picture) -> bytes:
         known = before.rows if before else {}
@@ -94,8 +93,8 @@ class BoardSource:
     def rows(self, changed: dict[str, Row], known: Mapping[str, Row]) -> dict[str, Any]:
         raise NotImplementedError
 
-    def encode_mine(self, mine: Any) -> bytes:
-        return msgspec.json.encode(mine)
+    def encode_mine(self, mine: Entry) -> bytes:
+        return msgspec.json.encode({"rank": mine.rank, "score": mine.score})
 
 
 class JsonSource(BoardSource):
@@ -167,23 +166,19 @@ class HtmlSource(BoardSource):
 
     def _draw(self, player_id: str, row: Row) -> str:
         score, details, online, _, masked = row.content
-        entry = {
-            "rank": row.rank,
-            "user_id": player_id,
-            "score": score,
-            "metadata": dict(details),
-        }
-        line = presentation.line(self.board, entry, online=online, url="" if masked else None)
+        kind = UnnamedEntry if masked else Entry
+        entry = kind(row.rank, player_id, score, dict(details))
+        line = presentation.line(self.board, entry, online=online)
         html: str = self.template.render({"row": line})
         return html.strip()
 
-    def encode_mine(self, mine: Any) -> bytes:
+    def encode_mine(self, mine: Entry) -> bytes:
         with translation.override(self.language):
             text = gettext("You are at rank %(rank)s with %(score)s") % {
-                "rank": presentation.number_text(mine["rank"]),
-                "score": presentation.score_text(self.board, mine["score"]),
+                "rank": presentation.number_text(mine.rank),
+                "score": presentation.score_text(self.board, mine.score),
             }
-        return msgspec.json.encode({"rank": mine["rank"], "text": text})
+        return msgspec.json.encode({"rank": mine.rank, "text": text})
 
 
 def _masked(found: Standings, *, with_ids: bool = False) -> Standings:
@@ -191,9 +186,10 @@ def _masked(found: Standings, *, with_ids: bool = False) -> Standings:
     return replace(found, page=replace(found.page, entries=entries))
 
 
-def _content(entry: dict[str, Any], online: bool) -> Content:
-    details = tuple(sorted(entry["metadata"].items()))
-    return entry["score"], details, online, entry.get("subscore"), entry.get("masked", False)
+def _content(entry: Entry, online: bool) -> Content:
+    details = tuple(sorted(entry.details.items()))
+    subscore = None if entry.subscore is UNSET else entry.subscore
+    return entry.score, details, online, subscore, not entry.has_page
 
 
 def watch_page(

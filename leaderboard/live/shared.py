@@ -15,11 +15,15 @@ from weakref import WeakValueDictionary
 from config.sql import ask_sql
 from leaderboard.access.people import accounts_of
 from leaderboard.boards import final, standings
-from leaderboard.boards.standings import Entry, Slice, Standings
+from leaderboard.boards.standings import Slice, Standings
+from leaderboard.entries import Entry
 from leaderboard.models import Board
 from sessions_app import presence
 
 PER_CALL = 1000  # players; a few milliseconds of Redis's time
+
+# Rank, and position among those that were read together: equal ranks keep their order.
+Placed = tuple[tuple[int, int], Entry]
 
 T = TypeVar("T")
 
@@ -56,7 +60,7 @@ class SharedReads:
         self._window = window
         self._accounts: dict[str, int | None] = {}
         self._top: Batch[Standings] = Batch()
-        self._players: Batch[tuple[Standings, dict[str, Entry]]] = Batch()
+        self._players: Batch[tuple[Standings, dict[str, Placed]]] = Batch()
         self._online: Batch[set[str]] = Batch()
 
     @classmethod
@@ -76,8 +80,8 @@ class SharedReads:
         """The given players by their ranks on the board."""
         found, entries = await self._players.get(self._read_players, player_ids)
         wanted = [entries[player_id] for player_id in player_ids if player_id in entries]
-        wanted.sort(key=lambda entry: entry["place"])
-        return replace(found, page=Slice(len(wanted), wanted))
+        wanted.sort(key=lambda placed: placed[0])
+        return replace(found, page=Slice(len(wanted), [entry for _, entry in wanted]))
 
     async def online(self, player_ids: Sequence[str]) -> set[str]:
         """Those of the given players whose account is on the site now."""
@@ -89,13 +93,13 @@ class SharedReads:
             return found
         return await ask_sql(final.page, self._board, found)
 
-    async def _read_players(self, wanted: list[str]) -> tuple[Standings, dict[str, Entry]]:
-        entries: dict[str, Entry] = {}
+    async def _read_players(self, wanted: list[str]) -> tuple[Standings, dict[str, Placed]]:
+        entries: dict[str, Placed] = {}
         for start in range(0, len(wanted), PER_CALL):
             some = wanted[start : start + PER_CALL]
             found = await standings.asome(self._board, some, window=self._window)
             for index, entry in enumerate(found.page.entries):
-                entries[entry["user_id"]] = entry | {"place": (entry["rank"], index)}
+                entries[entry.player_id] = ((entry.rank, index), entry)
         return found, entries
 
     async def _read_online(self, wanted: list[str]) -> set[str]:

@@ -14,9 +14,9 @@ from django.db.models import F, Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from config.redis.connections import get_async_redis, get_redis
+from config.redis.connections import get_redis
 from leaderboard import keys
-from leaderboard.engine import AsyncRedisLeaderboard, RedisLeaderboard
+from leaderboard.engine import RedisLeaderboard
 from leaderboard.models.constraints import one_of
 from leaderboard.models.schedule import validate_cron, validate_zone
 
@@ -327,6 +327,11 @@ class Board(models.Model):
         return keys.base(self.slug)
 
     @property
+    def version(self) -> str:
+        """Part of every ETag: other rules make other answers of the same entries."""
+        return format(int(self.updated_at.timestamp() * 1e6), "x")
+
+    @property
     def sum_decimals(self) -> int | None:
         """The precision of sums; None on boards that show no decimals."""
         if self.score_format == self.ScoreFormat.POINTS:
@@ -367,15 +372,6 @@ class Board(models.Model):
             season = int(get_redis().hget(keys.season_pointer(self.key), "number") or 1)
         return RedisLeaderboard(
             get_redis(), self.key, self.max_entries, season=season, **self.rules()
-        )
-
-    async def async_engine(self, season: int | None = None) -> AsyncRedisLeaderboard:
-        """The same on the connection of the running event loop."""
-        client = get_async_redis()
-        if season is None:
-            season = int(await client.hget(keys.season_pointer(self.key), "number") or 1)
-        return AsyncRedisLeaderboard(
-            client, self.key, self.max_entries, season=season, **self.rules()
         )
 
     @property

@@ -32,7 +32,6 @@ from leaderboard.pages.parameters import (
     searches,
     whole_number,
 )
-from leaderboard.presentation import Line
 from ratelimit.decorators import limit
 from sessions_app import presence, visits
 from sessions_app.flags import flag_enabled
@@ -73,7 +72,7 @@ def board_page(request: HttpRequest, slug: str) -> HttpResponse:
         found = final.page(board, found, number=number, search=query, player_id=me)
         groups = {}
     if wanted is not None:
-        shown = [entry for entry in found.page.entries if not aliases.is_alias(entry["user_id"])]
+        shown = [entry for entry in found.page.entries if not aliases.is_alias(entry.player_id)]
         found = replace(found, page=replace(found.page, size=len(shown), entries=shown))
     size = 0 if query else found.page.size  # a search has one page
     pages = pages_of(request, number, size=size, per_page=standings.PER_PAGE, drop=("rank",))
@@ -121,7 +120,7 @@ def _wall(request: HttpRequest, board: Board, window: str) -> HttpResponse:
 def _context(
     request: HttpRequest, board: Board, window: str, found: Standings, me: str | None
 ) -> dict[str, Any]:
-    accounts = people.accounts_of(entry["user_id"] for entry in found.page.entries)
+    accounts = people.accounts_of(entry.player_id for entry in found.page.entries)
     online = found.online
     if online is None:
         online = frozenset(presence.online_among(accounts.values()))
@@ -133,14 +132,14 @@ def _context(
         "view_label": dict(Board.Window.choices).get(window, gettext("Season")),
         "tabs": _tabs(board, window, url),
         "rows": [
-            _line(board, entry, online=accounts.get(entry["user_id"]) in online)
+            presentation.line(board, entry, online=accounts.get(entry.player_id) in online)
             for entry in found.page.entries
         ],
         # The id of the reader's own row on this page.
-        "me": found.mine.entry["user_id"] if found.mine else me or "",
+        "me": found.mine.entry.player_id if found.mine else me or "",
         "mine": _place(board, found.mine) if found.mine else None,
         "distribution": _distribution(
-            board, found.distribution, found.mine.entry["score"] if found.mine else None
+            board, found.distribution, found.mine.entry.score if found.mine else None
         ),
         "scores_url": reverse("board_scores", args=[board.slug]) + query,
         # Read together with the board, not by the context processor.
@@ -167,16 +166,10 @@ def _tabs(board: Board, window: str, url: str) -> list[dict[str, Any]]:
     ]
 
 
-def _line(board: Board, entry: dict[str, Any], *, online: bool = False) -> Line:
-    """A masked line of final standings links to no player's page."""
-    url = "" if entry.get("masked") else None
-    return presentation.line(board, entry, online=online, url=url)
-
-
 def _place(board: Board, mine: Mine) -> dict[str, Any]:
     return {
-        "line": _line(board, mine.entry),
-        "around": [_line(board, entry) for entry in mine.around],
+        "line": presentation.line(board, mine.entry),
+        "around": [presentation.line(board, entry) for entry in mine.around],
         "percentile": presentation.top_text(mine.top_share, mine.size),
         "size": presentation.number_text(mine.size),
         "next": _next_step(board, mine),
@@ -249,11 +242,11 @@ def _next_step(board: Board, mine: Mine) -> str:
     if position == 0:
         return gettext("You are in the lead.")
     ahead = mine.around[position - 1]
-    gap = abs(ahead["score"] - mine.entry["score"])
+    gap = abs(ahead.score - mine.entry.score)
     shown = {
         "gap": presentation.score_text(board, gap),
         "name": presentation.line(board, ahead).name,
-        "rank": presentation.number_text(ahead["rank"]),
+        "rank": presentation.number_text(ahead.rank),
     }
     if not gap:
         return gettext("Level with %(name)s: any better score passes them.") % shown

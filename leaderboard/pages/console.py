@@ -19,6 +19,7 @@ from leaderboard.access.audit import Actor
 from leaderboard.boards.scores import ScoreResult, submit_score, update_details
 from leaderboard.boards.size_limit import set_size_limit
 from leaderboard.engine import LeaderboardError
+from leaderboard.entries import Entry
 from leaderboard.errors import ServiceError
 from leaderboard.models import Board
 from leaderboard.models.player import ANONYMOUS
@@ -99,14 +100,14 @@ def _scored(board: Board, result: ScoreResult) -> Answer:
         text = gettext("The score of %(player)s was saved but is not ranked.")
         shown = {"player": _name(board, result.player_id)}
         return Answer(text % shown, names=_names(result.trimmed))
-    around = board.engine(result.season).get_around_user(result.player_id, 5)
-    own = [entry for entry in around if entry["user_id"] == result.player_id]
+    around = _lines(board, board.engine(result.season).get_around_user(result.player_id, 5))
+    own = [line for line in around if line.id == result.player_id]
     text = gettext("%(player)s is at rank %(rank)s with %(score)s.") % {
-        "player": _lines(board, own)[0].name if own else _name(board, result.player_id),
+        "player": own[0].name if own else _name(board, result.player_id),
         "rank": presentation.number_text(result.rank),
         "score": presentation.score_text(board, result.score),
     }
-    return Answer(text, _lines(board, around), _names(result.trimmed))
+    return Answer(text, around, _names(result.trimmed))
 
 
 def _top(request: HttpRequest, board: Board, form: Any) -> Answer:
@@ -165,8 +166,8 @@ def _found(board: Board, entries: list[Any]) -> Answer:
     return Answer(text % {"count": len(entries)}, _lines(board, entries))
 
 
-def _lines(board: Board, entries: list[Any]) -> list[Line]:
-    return [presentation.line(board, entry) for entry in aliases.masked_all(entries)]
+def _lines(board: Board, found: list[Any]) -> list[Line]:
+    return [presentation.line(board, one) for one in aliases.masked_all(map(Entry.of, found))]
 
 
 OPERATIONS: dict[str, Operation] = {

@@ -62,7 +62,7 @@ def season(request: HttpRequest, slug: str, number: int) -> HttpResponseBase:
         return _not_archived(board, number)
     if request.GET.get("format") == "csv":
         name = f"{board.slug}-{slugify(found.season.title) or number}.csv"
-        rows = standings.written(standings.public_rows(found.season), "csv")
+        rows = standings.written(standings.public_entries(found.season), "csv")
         return streamed(request, rows, "text/csv; charset=utf-8", name)
     pages = Pages(request, found.page, found.pages)
     if page != found.page:
@@ -88,10 +88,4 @@ def _not_archived(board: Board, number: int) -> HttpResponse:
 
 
 def _line(board: Board, row: dict[str, Any]) -> Line:
-    entry = {
-        "rank": row["rank"],
-        "user_id": row["player_id"],
-        "score": row["score"],
-        "metadata": row["details"] | {"name": row["name"]},
-    }
-    return presentation.line(board, entry, url="" if row["masked"] else None)
+    return presentation.line(board, history.entry_of(row))

@@ -21,7 +21,7 @@ from leaderboard import presentation
 from leaderboard.access.people import player_id_of
 from leaderboard.boards import nearby
 from leaderboard.boards.enrolment import ensure_player
-from leaderboard.boards.nearby import Neighbour
+from leaderboard.boards.nearby import NearbyEntry
 from leaderboard.models import Board
 from leaderboard.pages.parameters import find_board
 from ratelimit.decorators import limit
@@ -104,12 +104,6 @@ def _share(request: HttpRequest, board: Board) -> HttpResponse:
     return redirect(f"{address}?{urlencode({'lat': place.lat, 'lon': place.lon})}")
 
 
-def _line(board: Board, found: Neighbour) -> dict[str, Any]:
-    entry = {
-        "rank": found.rank,
-        "user_id": found.player_id,
-        "score": found.score,
-        "metadata": found.details,
-    }
-    distance = gettext("%s km") % number_format(found.distance, 1, use_l10n=True)
+def _line(board: Board, entry: NearbyEntry) -> dict[str, Any]:
+    distance = gettext("%s km") % number_format(entry.distance, 1, use_l10n=True)
     return {"line": presentation.line(board, entry), "distance": distance}

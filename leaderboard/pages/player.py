@@ -16,8 +16,9 @@ from django.views.decorators.http import require_safe
 from config.web.charts import Point, line_chart
 from leaderboard import presentation
 from leaderboard.access import aliases, listing, people, rights
-from leaderboard.boards import standings
+from leaderboard.boards import current, standings
 from leaderboard.boards.standings import Mine
+from leaderboard.entries import Entry
 from leaderboard.models import Board, FinalStanding, Player, ScoreEvent
 from leaderboard.pages.parameters import find_board
 from leaderboard.seasons import history
@@ -50,15 +51,15 @@ def player_page(request: HttpRequest, slug: str, player_id: str) -> HttpResponse
     if mine is not None:
         entry = mine.entry
     elif unseen is not None and player is not None:
-        entry = {"rank": 0, "user_id": found, "score": 0.0, "metadata": _own_details(player)}
+        entry = Entry(0, found, 0.0, _own_details(player))
     elif seasons:
         entry = _past_entry(seasons[0], player, shown)
     else:
         raise Http404("No player with this id is or was on this board.")
-    events = history.history(board, found, season=standings.season_seen(board))
+    events = history.history(board, found, season=current.season(board))
     context: dict[str, Any] = {
         "board": board,
-        "player_id": mine.entry["user_id"] if mine else player_id,
+        "player_id": mine.entry.player_id if mine else player_id,
         "live_url": reverse("live_board", args=[board.slug]),
         "line": presentation.line(board, entry),
         "description": presentation.description(entry),
@@ -97,17 +98,11 @@ def _seasons(board: Board, standings: Sequence[FinalStanding]) -> list[dict[str,
     ]
 
 
-def _past_entry(
-    standing: FinalStanding, player: Player | None, shown: Player | None
-) -> dict[str, Any]:
+def _past_entry(standing: FinalStanding, player: Player | None, shown: Player | None) -> Entry:
     """The entry of the player's last season, without the name if the player is anonymous."""
     masked = player is not None and shown is None
-    return {
-        "rank": standing.rank,
-        "user_id": standing.player_id,
-        "score": standing.score,
-        "metadata": aliases.MASKED if masked else standing.details | {"name": standing.name},
-    }
+    details = aliases.MASKED if masked else standing.details | {"name": standing.name}
+    return Entry(standing.rank, standing.player_id, standing.score, details)
 
 
 def _own_details(player: Player) -> dict[str, str]:

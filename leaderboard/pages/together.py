@@ -11,7 +11,8 @@ from django.views.decorators.http import require_safe
 from leaderboard import presentation
 from leaderboard.access import listing, people
 from leaderboard.boards import together
-from leaderboard.boards.standings import PER_PAGE, Entry
+from leaderboard.boards.standings import PER_PAGE
+from leaderboard.entries import Entry
 from leaderboard.models import Board, Season
 from leaderboard.pages.forms import TogetherForm
 from leaderboard.pages.parameters import find_board, page_number, pages_of
@@ -39,20 +40,20 @@ def together_page(request: HttpRequest, slug: str) -> HttpResponse:
         )
         me = people.player_id_of(request.user)
         try:
-            found, mine = together.page(choice, number=number, player_id=me)
+            found = together.page(choice, number=number, player_id=me)
         except together.TooLargeError:
             form.refuse_size()
             return render(request, "leaderboard/together.html", context)
-        pages = pages_of(request, number, size=found.size, per_page=PER_PAGE)
+        pages = pages_of(request, number, size=found.page.size, per_page=PER_PAGE)
         if number > pages.last:
             return HttpResponseRedirect(pages.url(pages.last))
         names = [one.title for one in choice.seasons]
         context |= {
-            "rows": [_line(board, entry) for entry in found.entries],
-            "mine": _line(board, mine) if mine else None,
-            "me": mine["user_id"] if mine else "",
+            "rows": [_line(board, entry, found) for entry in found.page.entries],
+            "mine": _line(board, found.mine, found) if found.mine else None,
+            "me": found.mine.player_id if found.mine else "",
             "pages": pages,
-            "size_text": presentation.players_text(found.size),
+            "size_text": presentation.players_text(found.page.size),
             "chosen": names + [one.name for one in choice.others],
             "how_text": dict(TogetherForm.HOW)[choice.how],
         }
@@ -87,7 +88,6 @@ def _others(request: HttpRequest, board: Board) -> list[Board]:
     return list(alike.exclude(pk=board.pk)[:MOST_OFFERED])
 
 
-def _line(board: Board, entry: Entry) -> Line:
+def _line(board: Board, entry: Entry, found: together.Union) -> Line:
     """A player who is only on another board has a page there."""
-    page = presentation.player_url(entry.get("home", board), entry["user_id"])
-    return presentation.line(board, entry, url="" if entry.get("masked") else page)
+    return presentation.line(board, entry, home=found.homes.get(entry.player_id))

@@ -13,11 +13,13 @@ from typing import Any
 
 from django.core.cache import cache
 from django.db.models import Max, Q, QuerySet
+from msgspec import UNSET
 
 from config.caching import cached_or_computed
 from config.redis.connections import OUTAGE_ERRORS
 from leaderboard import keys
 from leaderboard.access import erasing, rights
+from leaderboard.entries import Entry, UnnamedEntry
 from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
 from leaderboard.models.player import ANONYMOUS
 from leaderboard.models.season import season_title
@@ -224,6 +226,17 @@ def rows(season: Season, standings: Iterable[FinalStanding]) -> list[dict[str, A
     found = list(standings)
     masked = _masked(season.board, found)
     return [_row(standing, masked) for standing in found]
+
+
+def entry_of(row: dict[str, Any]) -> Entry:
+    """A row of a `SeasonPage` as an entry."""
+    return (UnnamedEntry if row["masked"] else Entry)(
+        row["rank"],
+        row["player_id"],
+        row["score"],
+        row["details"] | {"name": row["name"]},
+        UNSET if row["subscore"] is None else row["subscore"],
+    )
 
 
 def _row(standing: FinalStanding, masked: set[str]) -> dict[str, Any]:

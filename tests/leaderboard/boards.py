@@ -7,7 +7,7 @@ from django.utils import timezone
 from config.redis.connections import get_redis
 from leaderboard import keys
 from leaderboard.access.audit import Actor
-from leaderboard.boards import changing, scores
+from leaderboard.boards import changing, current, scores
 from leaderboard.seasons.pointer import microseconds
 
 ACTOR = Actor("tester")
@@ -30,7 +30,7 @@ def end_time(board, ago=timedelta(0)):
 
 def forget_seasons():
     """As a process that has just started: no guess about any board."""
-    scores._season_seen.clear()
+    current._seasons.clear()
 
 
 def ids(entries):

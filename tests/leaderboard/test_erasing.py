@@ -78,8 +78,8 @@ def test_no_name_comes_back_with_the_deletion(client, board, ada, before):
     assert client.get("/api/v1/boards/cup/players/ada/history").status_code == 404
     stored = FinalStanding.objects.get(player_id="ada")
     assert (stored.name, "Lovelace" in str(stored.details)) == ("", False)
-    (exported, _) = standings.archived_rows(Season.objects.get(number=1))
-    assert exported["details"] == {}
+    (exported, _) = standings.archived_entries(Season.objects.get(number=1))
+    assert exported.details == {}
     assert AuditEntry.objects.get(action="player.delete").data == {"unnamed_standings": 1}
 
 

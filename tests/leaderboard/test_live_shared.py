@@ -49,7 +49,7 @@ async def test_all_who_ask_at_once_are_read_together(
     found = await asyncio.gather(*(SharedReads.of(board, "").players(ids) for ids in wanted))
     assert len(reads) == 1
     for ids, answer in zip(wanted, found, strict=True):
-        ranks = {entry["user_id"]: entry["rank"] for entry in answer.page.entries}
+        ranks = {entry.player_id: entry.rank for entry in answer.page.entries}
         assert ranks == {one: int(one[1:]) + 1 for one in ids if one != "nobody"}
         assert list(ranks.values()) == sorted(ranks.values())
         assert answer.page.size == 2
@@ -59,7 +59,7 @@ async def test_all_who_ask_at_once_are_read_together(
 async def test_it_asks_redis_in_portions(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("leaderboard.live.shared.PER_CALL", 7)
     answer = await SharedReads.of(board, "").players([f"p{number}" for number in range(30)])
-    assert [entry["rank"] for entry in answer.page.entries] == list(range(1, 31))
+    assert [entry.rank for entry in answer.page.entries] == list(range(1, 31))
 
 
 def page(board: Board, language: str, window: str = "") -> Watch:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from config.redis.connections import get_redis
 from leaderboard import keys
-from leaderboard.boards import marks, moderation, profiles, scores
+from leaderboard.boards import current, marks, moderation, profiles, scores
 from leaderboard.engine import LeaderboardError, RowsRefusedError, Submission
 from leaderboard.errors import PlayerBannedError, SeasonClosedError
 from leaderboard.models import Player
@@ -29,7 +29,7 @@ def test_a_score_is_on_the_board_with_its_details():
     board = open_board()
     first = submit(board, "ada", 10, details={"name": "Ada"})
     assert (first.rank, first.score, first.season, first.changed) == (1, 10.0, 1, True)
-    assert first.details == {"name": "Ada"}
+    assert board.engine().get_user_metadata("ada") == {"name": "Ada"}
     second = submit(board, "bob", 20)
     assert (second.rank, second.previous_rank, second.sequence) == (1, None, first.sequence + 1)
     assert ids(board.engine().get_top(9)) == ["bob", "ada"]
@@ -123,9 +123,9 @@ def test_another_process_that_believes_in_an_old_season_learns_the_new_one():
     submit(board, "ada", 10)
     end_time(board)
     submit(board, "bob", 20)
-    scores._season_seen[board.slug] = 1
+    current.note_season(board, 1)
     assert submit(board, "cy", 30).season == 2
-    scores._season_seen[board.slug] = 7
+    current.note_season(board, 7)
     assert submit(board, "di", 40).season == 2
 
 
@@ -213,14 +213,11 @@ def test_who_opts_out_is_not_shown_and_comes_back_with_the_score():
 @pytest.mark.django_db(transaction=True)
 async def test_the_asynchronous_twin_rolls_seasons_too():
     board = await sync_to_async(open_board)(schedule="daily")
-    first = await scores.asubmit_score(board=board, player_id="ada", score=10)
+    (first,) = await scores.asubmit_scores(board=board, rows=[Submission("ada", 10)])
     await sync_to_async(end_time)(board)
     second, bad = await scores.asubmit_scores(
         board=board, rows=[Submission("bob", 20), Submission("", 1)]
     )
     assert (first.season, second.season, bad.code) == (1, 2, "empty_id")
-    engine = await board.async_engine()
+    engine = current.async_engine(board, 2)
     assert ids(await engine.get_top(9)) == ["bob"]
-    assert (await scores.aupdate_details(board=board, player_id="bob", details={"name": "Bob"}))[
-        "metadata"
-    ] == {"name": "Bob"}

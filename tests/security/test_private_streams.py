@@ -116,7 +116,7 @@ async def test_a_stream_that_was_let_in_by_what_was_remembered_is_out(board, mon
     (await Watching(API).open()).task.cancel()
     board.visibility = "private"
     await board.asave()
-    monkeypatch.setattr(live, "cards", boards.Cards)
+    monkeypatch.setattr(live, "board_cache", boards.BoardCache)
     assert (await Watching(API).ended()).status in (200, 404)
 
 

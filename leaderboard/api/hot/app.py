@@ -80,7 +80,7 @@ def find(method: str, segments: list[bytes]) -> tuple[Read | None, Write | None]
     count = len(segments)
     if count < 2:
         return None, None
-    # A player's name stands third, but so do `around` and `bulk`.
+    # A player's name is third, but so are `around` and `bulk`.
     fixed = segments[2] if count > 2 and segments[1] != b"players" else b""
     place = (count, segments[1], fixed)
     if method in ("GET", "HEAD"):

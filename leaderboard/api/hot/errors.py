@@ -1,13 +1,12 @@
-"""Refusals of the engine and the services, as the API says them."""
+"""Refusals of the engine and the services, as answers of the API."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from config.redis.locks import LockTakenError
 from config.web.outages import OUTAGES
 from leaderboard.api.errors import ApiError
 from leaderboard.api.limits import unavailable
+from leaderboard.api.schemas import RowRefused
 from leaderboard.engine import LeaderboardError
 from leaderboard.errors import ServiceError
 
@@ -36,7 +35,7 @@ SENT_AS = {
     "invalid_idempotency_key": "bad_idempotency_key",
     "season_moved": "season_closed",
 }
-# By code, where 422 would not say it.
+# By code, where it is not 422.
 _STATUS = {
     "bad_idempotency_key": 400,
     "unknown_player": 404,
@@ -77,14 +76,14 @@ def as_api_error(error: Exception, prefix: str = "") -> ApiError:
     raise error
 
 
-def row_error(error: Exception, number: int) -> dict[str, Any]:
+def row_error(error: Exception, number: int) -> RowRefused:
     """One row's refusal inside a bulk answer."""
     refusal = as_api_error(error, str(number))
-    return {
-        "error": {
+    return RowRefused(
+        {
             "code": refusal.code,
             "detail": refusal.detail,
             "field": refusal.field,
             "row": number,
         }
-    }
+    )

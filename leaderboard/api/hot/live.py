@@ -10,7 +10,7 @@ from typing import Any
 from config.web.outages import SQL_ERRORS
 from leaderboard.api import callers, limits, tickets
 from leaderboard.api.errors import ApiError
-from leaderboard.api.hot.boards import cards
+from leaderboard.api.hot.boards import board_cache
 from leaderboard.api.hot.http import Request, decoded
 from leaderboard.api.hot.operations import Lane, admitted, read_query
 from leaderboard.api.queries import LiveQuery
@@ -30,10 +30,10 @@ async def watch(lane: Lane, request: Request) -> Watch:
     """What the caller may watch; raises like any other operation."""
     if b"ticket=" in request.query and b"authorization" not in request.headers:
         _use_ticket(request)
-    caller, card = await admitted(lane, request, callers.READ)
+    caller, board = await admitted(lane, request, callers.READ)
     query = read_query(LiveQuery, request)
     window, players = query.window, [checked_printable_id(player) for player in query.player]
-    if window != "season" and window not in card.board.windows:
+    if window != "season" and window not in board.windows:
         raise LeaderboardError(
             f"This board has no window {window!r}.", code="unknown_window", field="window"
         )
@@ -43,12 +43,12 @@ async def watch(lane: Lane, request: Request) -> Watch:
         raise limits.refusal(decision)
     seen = request.header(b"last-event-id")
     return watch_json(
-        card.board,
+        board,
         window="" if window == "season" else window,
         last_sequence=int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 19 else None,
         player_ids=players,
         owner=caller.name,
-        with_ids=caller.knows_ids(card.board),
+        with_ids=caller.knows_ids(board),
     )
 
 
@@ -117,12 +117,12 @@ async def _until_refused(slug: str, request: Request) -> None:
             await asyncio.sleep(ASK_AGAIN)
             try:
                 caller = await callers.aidentify(authorization, request.address)
-                card = await cards().get(slug)
+                board = await board_cache().get(slug)
             except SQL_ERRORS:
                 continue  # nobody can have revoked anything; asked again in a moment
             callers.check(caller)
-            callers.check_board(caller, card.board, callers.READ)
-            if caller.knows_ids(card.board) != admitted_as.knows_ids(card.board):
+            callers.check_board(caller, board, callers.READ)
+            if caller.knows_ids(board) != admitted_as.knows_ids(board):
                 return
             if authorization is None:
                 await asyncio.Future()

@@ -1,4 +1,4 @@
-"""The operations that the fast lane serves. Ninja documents them and, where no lane stands before
+"""The operations that the fast lane serves. Ninja documents them and, where no lane runs before
 Django, calls the same functions."""
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ from django.conf import settings
 from ninja import Schema
 from pydantic import ValidationError
 
-from config.redis.group_commit import GroupCommit
 from leaderboard.access import aliases
 from leaderboard.api import answers, callers, cursors, idempotency, limits, media
 from leaderboard.api.callers import Caller
 from leaderboard.api.errors import too_many_parameters
 from leaderboard.api.hot import bodies, scores
-from leaderboard.api.hot.boards import Card, Cards
+from leaderboard.api.hot.boards import board_cache
 from leaderboard.api.hot.http import Answer, Body, Headers, Request, decoded
-from leaderboard.api.hot.reads import EntryPage, Kept, Place, PlayerPage, Read, Reads
-from leaderboard.api.hot.scores import Item, Once, Scores
+from leaderboard.api.hot.reads import Kept, Read, Reads
+from leaderboard.api.hot.scores import Item, Once, Submissions
 from leaderboard.api.queries import AroundQuery, BulkQuery, NoQuery, PageQuery, PlayerQuery
+from leaderboard.api.schemas import EntryPage, Head, PlayerOut, RowRefused
 from leaderboard.api.validation import invalid_query
 from leaderboard.engine import pages
 from leaderboard.engine.pages import Run
 from leaderboard.engine.positions import Position
+from leaderboard.models import Board
 
 Q = TypeVar("Q", bound=Schema)
 
@@ -40,33 +41,25 @@ VARY: tuple[bytes, bytes] = (b"vary", b"Accept-Encoding, Authorization")
 
 KEYED = b" key"  # no address holds a blank
 
-BULK_CONCURRENCY = 2  # one is packed or unpacked here while Redis works on the other
-
 
 class Lane:
-    """What belongs to one event loop: boards, group commits, answers."""
+    """What belongs to one event loop: boards, reads, and the submissions to each board, which do
+    not wait for those to others."""
 
     def __init__(self) -> None:
-        self.cards = Cards()
+        self.boards = board_cache()
         self.reads = Reads()
-        self.reading: GroupCommit[tuple[Caller, Read]] = GroupCommit(
-            self.reads.flush, concurrency=2
-        )
-        self.bulk = asyncio.Semaphore(BULK_CONCURRENCY)
-        self._submitting: dict[str, tuple[Scores, GroupCommit[Item]]] = {}
+        self.bulk = asyncio.Semaphore(scores.CONCURRENCY)
+        self._submissions: dict[str, Submissions] = {}
 
-    def submitting(self, card: Card) -> GroupCommit[Item]:
-        """The submissions to one board; boards do not wait for each other."""
-        slug = card.board.slug
-        if slug not in self._submitting:
-            submissions = Scores()
-            self._submitting[slug] = (submissions, GroupCommit(submissions.flush, concurrency=2))
-        submissions, group_commit = self._submitting[slug]
-        submissions.card = card
-        return group_commit
+    def submit(self, board: Board, item: Item) -> asyncio.Future[Any]:
+        submissions = self._submissions.get(board.slug)
+        if submissions is None:
+            submissions = self._submissions[board.slug] = Submissions()
+        return submissions.add(board, item)
 
 
-async def admitted(lane: Lane, request: Request, scope: str) -> tuple[Caller, Card]:
+async def admitted(lane: Lane, request: Request, scope: str) -> tuple[Caller, Board]:
     """The caller and the board, when the one may do this with the other."""
     caller = callers.keyring.remembered(request.headers.get(b"authorization", b""))
     if caller is None:
@@ -76,16 +69,16 @@ async def admitted(lane: Lane, request: Request, scope: str) -> tuple[Caller, Ca
     if scope != callers.READ:
         callers.check_scope(caller, scope)
     slug = decoded(request.segments[0], "board")
-    card = lane.cards.fresh(slug) or await lane.cards.get(slug)
-    callers.check_board(caller, card.board, scope)
-    return caller, card
+    board = lane.boards.fresh(slug) or await lane.boards.get(slug)
+    callers.check_board(caller, board, scope)
+    return caller, board
 
 
 # ---- writes --------------------------------------------------------------------------------------
 
 
 async def submit_score(lane: Lane, request: Request, read_body: Body) -> Answer:
-    caller, card = await admitted(lane, request, callers.SUBMIT)
+    caller, board = await admitted(lane, request, callers.SUBMIT)
     _check_request(request, caller)
     read_query(NoQuery, request)
     body = await read_body(bodies.LARGEST_ROW)
@@ -93,12 +86,12 @@ async def submit_score(lane: Lane, request: Request, read_body: Body) -> Answer:
     score = bodies.read_score(body)
     submission = score.submission(once.key if once else None, caller.source)
     request.charged = True
-    standing, result = await lane.submitting(card).add(Item(caller, submission, once))
-    return _written(scores.shown(result), standing, replayed=result.replayed)
+    limit_headers, result = await lane.submit(board, Item(caller, submission, once))
+    return _written(result, limit_headers, replayed=result.replayed)
 
 
 async def submit_scores(lane: Lane, request: Request, read_body: Body) -> Answer:
-    caller, card = await admitted(lane, request, callers.SUBMIT)
+    caller, board = await admitted(lane, request, callers.SUBMIT)
     _check_request(request, caller)
     query = read_query(BulkQuery, request)
     # The first hundred rows are paid for before anything of them is read.
@@ -113,12 +106,12 @@ async def submit_scores(lane: Lane, request: Request, read_body: Body) -> Answer
     # A thousand rows keep Redis busy for many milliseconds. Those of one process queue here and
     # not there, where they would hold up everybody else.
     async with lane.bulk:
-        standing, answer, replayed = await scores.submit_rows(
-            card, caller, rows, once, paid, all_or_nothing=query.atomic
+        limit_headers, answer, replayed = await scores.submit_rows(
+            board, caller, rows, once, paid, all_or_nothing=query.atomic
         )
     if query.report == "errors":
-        answer["results"] = [one for one in answer["results"] if isinstance(one, dict)]
-    return _written(answer, standing, replayed=replayed)
+        answer.results = [one for one in answer.results if isinstance(one, RowRefused)]
+    return _written(answer, limit_headers, replayed=replayed)
 
 
 def _check_request(request: Request, caller: Caller) -> None:
@@ -137,8 +130,8 @@ def _once(request: Request, caller: Caller, body: bytes) -> Once | None:
     return Once.of(caller, idempotency.checked(key.decode("latin-1")), request.target, body)
 
 
-def _written(value: Any, standing: Headers, *, replayed: bool) -> Answer:
-    headers = [JSON, NO_STORE, *standing]
+def _written(value: Any, limit_headers: Headers, *, replayed: bool) -> Answer:
+    headers = [JSON, NO_STORE, *limit_headers]
     if replayed:
         headers.append((b"idempotency-replayed", b"true"))
     return Answer(200, headers, answers.encode_json(value))
@@ -151,83 +144,83 @@ async def read_entries(lane: Lane, request: Request) -> Answer:
     return await _read(lane, request, _plan_entries, _named_in_cursor)
 
 
-def _named_in_cursor(request: Request, card: Card) -> str:
+def _named_in_cursor(request: Request, board: Board) -> str:
     text = read_query(PageQuery, request).cursor
-    return "" if text is None else cursors.read(text, card.board.slug).user_id
+    return "" if text is None else cursors.read(text, board.slug).user_id
 
 
-def _plan_entries(request: Request, card: Card, player: str) -> Read:
+def _plan_entries(request: Request, board: Board, player: str) -> Read:
     query = read_query(PageQuery, request)
     start: int | Position = query.offset
     if query.cursor:
-        start = cursors.read(query.cursor, card.board.slug)._replace(user_id=player)
+        start = cursors.read(query.cursor, board.slug)._replace(user_id=player)
     wanted = pages.page(start, query.limit)
-    return Read(request.target, card, query.window, query.period, wanted, _rows)
+    return Read(request.target, board, query.window, query.period, wanted, _entries)
 
 
 async def read_around(lane: Lane, request: Request) -> Answer:
     return await _read(lane, request, _plan_around, _named_in_address(3))
 
 
-def _plan_around(request: Request, card: Card, player: str) -> Read:
+def _plan_around(request: Request, board: Board, player: str) -> Read:
     query = read_query(AroundQuery, request)
     wanted = pages.around(player, query.count)
-    return Read(request.target, card, query.window, query.period, wanted, _rows)
+    return Read(request.target, board, query.window, query.period, wanted, _entries)
 
 
-def _rows(place: Place, run: Run) -> EntryPage:
-    return EntryPage(*place, run.size, run.rows or [])
+def _entries(head: Head, run: Run) -> EntryPage:
+    return EntryPage(*head, run.size, run.entries or [])
 
 
 async def read_player(lane: Lane, request: Request) -> Answer:
     return await _read(lane, request, _plan_player, _named_in_address(2))
 
 
-def _plan_player(request: Request, card: Card, player: str) -> Read:
+def _plan_player(request: Request, board: Board, player: str) -> Read:
     query = read_query(PlayerQuery, request)
 
-    def build(place: Place, run: Run) -> PlayerPage:
-        rows = run.rows or []
-        return PlayerPage(
-            *place,
+    def build(head: Head, run: Run) -> PlayerOut:
+        entries = run.entries or []
+        return PlayerOut(
+            *head,
             run.size,
             100.0 * (run.size - run.matching) / run.size,
-            next(row for row in rows if row.player == player),
-            rows if query.neighbours else [],
+            next(entry for entry in entries if entry.player_id == player),
+            entries if query.neighbours else [],
         )
 
     wanted = pages.player(player, 2 * query.neighbours + 1)
-    return Read(request.target, card, query.window, query.period, wanted, build)
+    return Read(request.target, board, query.window, query.period, wanted, build)
 
 
-Plan = Callable[[Request, Card, str], Read]
-Named = Callable[[Request, Card], str]
+Plan = Callable[[Request, Board, str], Read]
+Named = Callable[[Request, Board], str]
 
 
 @cache
 def _named_in_address(segment: int) -> Named:
-    return lambda request, card: decoded(request.segments[segment], "player")
+    return lambda request, board: decoded(request.segments[segment], "player")
 
 
 async def _read(lane: Lane, request: Request, make_plan: Plan, named: Named) -> Answer:
     """`named` finds the player that the request names, '' for none."""
-    caller, card = await admitted(lane, request, callers.READ)
-    with_ids = caller.knows_ids(card.board)
+    caller, board = await admitted(lane, request, callers.READ)
+    with_ids = caller.knows_ids(board)
     # Two answers at one address: other callers see less of anonymous players.
     target = request.target + KEYED if with_ids else request.target
-    read = lane.reads.plan(target, card)
+    read = lane.reads.plan(target, board)
     is_new = False
     if read is None:
-        player = named(request, card)
-        found = None if with_ids else await aliases.afind(card.board, player)
-        read = make_plan(request, card, found or player)
+        player = named(request, board)
+        found = None if with_ids else await aliases.afind(board, player)
+        read = make_plan(request, board, found or player)
         read = read._replace(target=target, with_ids=with_ids, by_alias=found is not None)
         is_new = found is None  # an alias may end at any time, and is looked up each time
     request.charged = True
-    standing, kept = await lane.reading.add((caller, read))
+    limit_headers, kept = await lane.reads.add(caller, read)
     if is_new:  # only what was paid for is remembered
         lane.reads.remember(read)
-    headers: Headers = [REVALIDATE, VARY, (b"etag", kept.tag), *standing]
+    headers: Headers = [REVALIDATE, VARY, (b"etag", kept.tag), *limit_headers]
     wanted = request.headers.get(b"if-none-match")
     if wanted is not None and answers.matches(wanted.decode("latin-1"), kept.tag.decode()):
         return Answer(304, headers, b"")

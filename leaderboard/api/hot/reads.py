@@ -1,9 +1,9 @@
 """The hot reads: a page of entries, the entries around a player, one player.
 
 Reads that wait together are answered together: those of one board by one function call, which also
-says at which sequence the board stands, beside one question about the limits of their callers.
-Identical reads share one answer. It is kept, encoded and compressed, and the function is told of
-which sequence: while that stands still, nothing is read again.
+returns the board's sequence, beside one charge for the limits of their callers. Identical reads
+share one answer. It is kept, encoded and compressed; the function gets the sequence that it is of
+and reads nothing again while that is still the board's.
 """
 
 from __future__ import annotations
@@ -17,14 +17,23 @@ import msgspec
 
 from config.redis.calls import Batch
 from config.redis.connections import get_async_redis
+from config.redis.group_commit import GroupCommit
 from leaderboard.access import aliases
 from leaderboard.api import answers, cursors, limits
 from leaderboard.api.callers import Caller
 from leaderboard.api.errors import ApiError
-from leaderboard.api.hot.boards import Card
 from leaderboard.api.hot.errors import as_api_error
-from leaderboard.engine import AsyncRedisLeaderboard
-from leaderboard.engine.pages import Reply, Row, Run, Wanted, pages_call, read_pages
+from leaderboard.api.schemas import EntryPage, Head
+from leaderboard.boards import current
+from leaderboard.engine.board import Operations
+from leaderboard.engine.pages import (
+    RawEntry,
+    Reply,
+    Run,
+    Wanted,
+    pages_call,
+    read_pages,
+)
 from leaderboard.engine.positions import last_position
 from leaderboard.engine.windows import period_at
 from leaderboard.models import Board
@@ -37,26 +46,18 @@ FOR_EVER = 2**62
 ALIAS_MARK = f'"{aliases.ALIAS}"'.encode()
 MASKED = msgspec.Raw(msgspec.json.encode(aliases.MASKED))
 ROWS_PER_CALL = 1000  # a few milliseconds of the server's time
-
-
-class Place(NamedTuple):
-    """Where an answer stands: which board, season and window, at which sequence."""
-
-    board: str
-    season: int | None
-    window: str
-    sequence: int
+CONCURRENCY = 2  # calls: one is packed or unpacked here while Redis works on the other
 
 
 class Read(NamedTuple):
     """One read, named by its `target`, the address as it was sent; `build` makes its answer."""
 
     target: bytes
-    card: Card
+    board: Board
     window: str
     period: str | None
     wanted: Wanted
-    build: Callable[[Place, Run], msgspec.Struct]
+    build: Callable[[Head, Run], msgspec.Struct]
     with_ids: bool = False  # anonymous players by their ids
     by_alias: bool = False  # the player in `wanted` was asked for by an alias
 
@@ -64,13 +65,13 @@ class Read(NamedTuple):
 class Kept:
     """An encoded answer, and until when it may be given again."""
 
-    __slots__ = ("body", "season", "sequence", "smaller", "tag", "until", "version")
+    __slots__ = ("board", "body", "season", "sequence", "smaller", "tag", "until")
 
     def __init__(
-        self, body: bytes, version: str, season: int | None, sequence: int, until: int, tag: str
+        self, body: bytes, board: Any, season: int | None, sequence: int, until: int, tag: str
     ) -> None:
         self.body = body
-        self.version = version
+        self.board = board  # another object when its rules have changed
         self.season = season
         self.sequence = sequence
         self.until = until  # microseconds; a window ends without any change
@@ -117,11 +118,18 @@ class Reads:
     def __init__(self) -> None:
         self.store = Store()
         self._plans: dict[bytes, Read] = {}
+        self._waiting: GroupCommit[tuple[Caller, Read]] = GroupCommit(
+            self._flush, concurrency=CONCURRENCY
+        )
 
-    def plan(self, target: bytes, card: Card) -> Read | None:
+    def add(self, caller: Caller, read: Read) -> asyncio.Future[Any]:
+        """The headers of the caller's limits and the answer; raises the read's error."""
+        return self._waiting.add((caller, read))
+
+    def plan(self, target: bytes, board: Board) -> Read | None:
         """The read at this address, when it was asked for before and its board is the same."""
         read = self._plans.get(target)
-        return read if read is not None and read.card is card else None
+        return read if read is not None and read.board is board else None
 
     def remember(self, read: Read) -> None:
         if len(read.target) > LONGEST_TARGET:
@@ -130,13 +138,12 @@ class Reads:
             del self._plans[next(iter(self._plans))]
         self._plans[read.target] = read
 
-    async def flush(self, items: Sequence[tuple[Caller, Read]]) -> list[Any]:
-        """For each caller how its limits stand and the answer, or the error."""
+    async def _flush(self, items: Sequence[tuple[Caller, Read]]) -> list[Any]:
         decisions, found = await asyncio.gather(
             limits.charge_together([caller for caller, _ in items]),
             self._answer({read.target: read for _, read in items}),
         )
-        standing = limits.Shown()
+        limit_headers = limits.LimitHeaders()
         results: list[Any] = []
         for decision, (_, read) in zip(decisions, items, strict=True):
             result = found[read.target]
@@ -145,7 +152,7 @@ class Reads:
             elif isinstance(result, Exception):
                 results.append(result)
             else:
-                results.append((standing(decision), result))
+                results.append((limit_headers(decision), result))
         return results
 
     async def _answer(self, reads: dict[bytes, Read]) -> dict[bytes, Kept | Exception]:
@@ -157,7 +164,7 @@ class Reads:
             batches, calls = [], []
             for season, batch in _batches(left):
                 try:
-                    view = await _view(batch[0], season)
+                    view = _view(batch[0], season)
                 except ValueError as error:
                     results |= {read.target: as_api_error(error) for read in batch}
                     continue
@@ -169,7 +176,7 @@ class Reads:
             for batch, reply in zip(batches, replies, strict=True):
                 found = read_pages(reply)
                 if isinstance(found.runs, bool):
-                    await batch[0].card.engine(found.season or 1)
+                    current.note_season(batch[0].board, found.season or 1)
                     left += batch
                     continue
                 for read, run in zip(batch, found.runs, strict=True):
@@ -181,116 +188,85 @@ class Reads:
 
     def _usable(self, read: Read, now: int) -> Kept | None:
         kept = self.store.get(read.target)
-        if kept is None or kept.version != read.card.version or now >= kept.until:
+        if kept is None or kept.board is not read.board or now >= kept.until:
             return None
         return kept
 
     def _keep(self, read: Read, reply: Reply, run: Run | bool) -> Kept | Exception:
         if isinstance(run, bool):
             return player_not_found()
-        board, number, changes = read.card.board, reply.season, reply.sequence
-        value = read.build(Place(board.slug, number, read.window, changes), run)
-        if not _mask(read, run.rows or []):
+        board, number, sequence = read.board, reply.season, reply.sequence
+        value = read.build((board.slug, number, read.window, sequence), run)
+        entries = run.entries or []
+        if not _mask(read, entries):
             return player_not_found()
-        if run.rows and isinstance(value, EntryPage):
-            value.next = _next(board, run.rows[-1], run.follows)
-        tag, until = read.card.version, FOR_EVER
+        if entries and isinstance(value, EntryPage):
+            value.next = _next(board, entries[-1], run.follows)
+        tag, until = board.version, FOR_EVER
         if read.window not in ("season", "all") and read.period is None:
             period = period_at(read.window, time.time_ns() // 1000, board.zone)
             tag, until = f"{tag}-{period.name}", period.end or FOR_EVER
         kept = Kept(
             answers.encode_json(value),
-            read.card.version,
+            board,
             number,
-            changes,
+            sequence,
             until,
-            answers.etag(tag, number or 0, changes),
+            answers.etag(tag, number or 0, sequence),
         )
         self.store.put(read.target, kept)
         return kept
 
 
-def _mask(read: Read, rows: Sequence[Row]) -> bool:
+def _mask(read: Read, entries: Sequence[RawEntry]) -> bool:
     """Take away what others may not know of anonymous players; False when the read itself asks for
     one by an id that the caller may not know."""
-    for row in rows:
-        if ALIAS_MARK not in bytes(row.details):
+    for entry in entries:
+        if ALIAS_MARK not in bytes(entry.details):
             continue
-        alias = msgspec.json.decode(row.details)[aliases.ALIAS]
-        row.details = MASKED
+        alias = msgspec.json.decode(entry.details)[aliases.ALIAS]
+        entry.details = MASKED
         if read.with_ids:
             continue
-        if row.player == read.wanted.start and read.wanted.what != "page" and not read.by_alias:
+        asked_for = read.wanted.what != "page" and entry.player_id == read.wanted.start
+        if asked_for and not read.by_alias:
             return False
-        row.player = alias
+        entry.player_id = alias
     return True
 
 
-def _next(board: Board, last: Row, prefix: str | bool) -> str | None:
-    """The cursor behind a page, whose rows are masked already."""
-    position = last_position(board.ties, last.score, last.player, prefix)
+def _next(board: Board, last: RawEntry, prefix: str | bool) -> str | None:
+    """The cursor behind a page, whose entries are masked already."""
+    position = last_position(board.ties, last.score, last.player_id, prefix)
     return None if position is None else cursors.written(position, board.slug)
 
 
 def _batches(reads: Iterable[Read]) -> list[tuple[int, list[Read]]]:
-    """Reads of the same entries, in portions, each with the season that is taken for running."""
-    portions: dict[tuple[Card, str, str | None], list[list[Read]]] = {}
-    rows: dict[tuple[Card, str, str | None], int] = {}
+    """Reads of the same entries, in portions, each with the season seen last."""
+    portions: dict[tuple[int, str, str | None], list[list[Read]]] = {}
+    rows: dict[tuple[int, str, str | None], int] = {}
     for read in reads:
-        same = (read.card, read.window, read.period)
+        same = (id(read.board), read.window, read.period)  # a model hashes slowly
         rows[same] = rows.get(same, ROWS_PER_CALL) + read.wanted.most
         if rows[same] > ROWS_PER_CALL:
             rows[same] = read.wanted.most
             portions.setdefault(same, []).append([])
         portions[same][-1].append(read)
-    return [(same[0].season or 1, one) for same, found in portions.items() for one in found]
+    return [
+        (current.season(portion[0].board), portion)
+        for found in portions.values()
+        for portion in found
+    ]
 
 
-async def _view(read: Read, season: int) -> AsyncRedisLeaderboard:
-    engine = await read.card.engine(season)
-    return engine if read.window == "season" else engine.window(read.window, read.period)
+def _view(read: Read, season: int) -> Operations:
+    window = "" if read.window == "season" else read.window
+    return current.reader(read.board, season, window, read.period)
 
 
 def _known(kept: Kept | None, season: int) -> int | None:
     """The sequence of which this is the answer, if it is of this season."""
     return kept.sequence if kept is not None and (kept.season or 1) == season else None
-
-
-# ---- what the answers look like ------------------------------------------------------------------
-
-
-class EntryPage(msgspec.Struct):
-    board: str
-    season: int | None
-    window: str
-    sequence: int
-    total: int
-    entries: Sequence[Row]
-    next: str | None = None
-
-
-class PlayerPage(msgspec.Struct):
-    board: str
-    season: int | None
-    window: str
-    sequence: int
-    total: int
-    percentile: float
-    entry: Row
-    neighbours: Sequence[Row]
-
-
-def entry(found: dict[str, Any]) -> dict[str, Any]:
-    """An entry of the engine by the API's names."""
-    result = {
-        "rank": found["rank"],
-        "player": found["user_id"],
-        "score": found["score"],
-        "details": found["metadata"],
-    }
-    if "subscore" in found:
-        result["subscore"] = found["subscore"]
-    return result
 
 
 def player_not_found() -> ApiError:

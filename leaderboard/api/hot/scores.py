@@ -7,23 +7,23 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-from msgspec import UNSET, UnsetType
-
 from config.redis.connections import get_async_redis
+from config.redis.group_commit import GroupCommit
 from leaderboard import keys
 from leaderboard.api import limits
 from leaderboard.api.callers import Caller
 from leaderboard.api.errors import ApiError
-from leaderboard.api.hot.boards import Card
 from leaderboard.api.hot.bodies import Row, ScoreIn
 from leaderboard.api.hot.errors import as_api_error, row_error
 from leaderboard.api.hot.http import Headers
 from leaderboard.api.idempotency import REMEMBERED_SECONDS, other_body
-from leaderboard.boards.scores import ScoreResult, asubmit_scores
+from leaderboard.api.schemas import Bulk
+from leaderboard.boards.scores import asubmit_scores
 from leaderboard.engine import RowsRefusedError, Submission
 from leaderboard.models import Board
 from ratelimit.decision import Decision
+
+CONCURRENCY = 2  # calls to one board: one is packed or unpacked here while Redis works on the other
 
 
 class Once(NamedTuple):
@@ -43,48 +43,54 @@ class Item(NamedTuple):
     once: Once | None
 
 
-class Scores:
+class Submissions:
     """The submissions to one board in one event loop."""
 
-    def __init__(self) -> None:
-        self.card: Card | None = None  # the newest; a flush takes it as it begins
+    _board: Board  # the newest; a call takes it as it leaves
 
-    async def flush(self, items: Sequence[Item]) -> list[Any]:
-        """For each item how its limits stand and the result, or its error."""
-        assert self.card is not None
-        board = self.card.board
+    def __init__(self) -> None:
+        self._waiting: GroupCommit[Item] = GroupCommit(self._flush, concurrency=CONCURRENCY)
+
+    def add(self, board: Board, item: Item) -> asyncio.Future[Any]:
+        """The headers of its limits and the result; raises the submission's error."""
+        self._board = board
+        return self._waiting.add(item)
+
+    async def _flush(self, items: Sequence[Item]) -> list[Any]:
+        board = self._board
         decisions, clashes = await asyncio.gather(
-            limits.charge_together([item.caller for item in items]), _note(board, items)
+            limits.charge_together([item.caller for item in items]),
+            _note(board, [item.once for item in items]),
         )
-        standing = limits.Shown()
+        limit_headers = limits.LimitHeaders()
         results: list[Any] = [None] * len(items)
-        going: list[int] = []
+        accepted: list[int] = []
         for number, (decision, clash) in enumerate(zip(decisions, clashes, strict=True)):
             if not decision.allowed:
                 results[number] = limits.refusal(decision)
             elif clash:
                 results[number] = other_body()
             else:
-                going.append(number)
-        if going:
-            rows = [items[number].submission for number in going]
+                accepted.append(number)
+        if accepted:
+            rows = [items[number].submission for number in accepted]
             written = await asubmit_scores(board=board, rows=rows)
-            for number, result in zip(going, written, strict=True):
+            for number, result in zip(accepted, written, strict=True):
                 if isinstance(result, Exception):
                     results[number] = as_api_error(result)
                 else:
-                    results[number] = (standing(decisions[number]), result)
+                    results[number] = (limit_headers(decisions[number]), result)
         return results
 
 
-async def _note(board: Board, items: Sequence[Item]) -> list[bool]:
+async def _note(board: Board, requests: Sequence[Once | None]) -> list[bool]:
     """Write down what each idempotency key was used for; True where it was something else.
 
-    That the score counts once is the engine's doing, in the function that writes it. This only
-    tells a retry from a mix-up, and may therefore happen apart from it.
+    The function that writes a score makes it count once. This only distinguishes a retry from a
+    mix-up, so it may happen apart from that.
     """
-    noted = [(number, item.once) for number, item in enumerate(items) if item.once is not None]
-    clashes = [False] * len(items)
+    noted = [(number, once) for number, once in enumerate(requests) if once is not None]
+    clashes = [False] * len(requests)
     if not noted:
         return clashes
     pipeline = get_async_redis().pipeline(transaction=False)
@@ -104,19 +110,18 @@ async def _note(board: Board, items: Sequence[Item]) -> list[bool]:
 
 
 async def submit_rows(
-    card: Card,
+    board: Board,
     caller: Caller,
     rows: Sequence[Row],
     once: Once | None,
     paid: Decision,
     *,
     all_or_nothing: bool,
-) -> tuple[Headers, dict[str, Any], bool]:
-    """A bulk submission: how its limits stand, the answer, and whether all of it was a replay.
+) -> tuple[Headers, Bulk, bool]:
+    """A bulk submission: the headers of its limits, the answer, and whether all of it was a replay.
 
     `paid` is the charge of the one call that every submission costs.
     """
-    board = card.board
     decision = paid
     if (rest := limits.bulk_cost(len(rows)) - 1) > 0:
         decision = await limits.acharge(caller, rest)
@@ -132,10 +137,9 @@ async def submit_rows(
         row.submission(f"{once.key} {number}" if once else None, source)
         for number, row in good
     ]
-    if once is not None:
-        (clash,) = await _note(board, [Item(caller, Submission("", 0.0), once)])
-        if clash:
-            raise other_body()
+    (clash,) = await _note(board, [once])
+    if clash:
+        raise other_body()
     try:
         written = await asubmit_scores(board=board, rows=submissions, all_or_nothing=all_or_nothing)
     except RowsRefusedError as error:
@@ -151,9 +155,9 @@ async def submit_rows(
         else:
             accepted += 1
             replayed += result.replayed
-            results[number] = shown(result)
-    answer = {"accepted": accepted, "refused": len(rows) - accepted, "results": results}
-    return limits.Shown()(decision), answer, bool(accepted) and replayed == accepted
+            results[number] = result
+    answer = Bulk(accepted, len(rows) - accepted, results)
+    return limits.LimitHeaders()(decision), answer, bool(accepted) and replayed == accepted
 
 
 def _refuse_all(errors: dict[int, Any], count: int) -> None:
@@ -161,37 +165,5 @@ def _refuse_all(errors: dict[int, Any], count: int) -> None:
         422,
         "rows_refused",
         f"{len(errors)} of {count} rows cannot be accepted; nothing was written.",
-        errors=[
-            row_error(error, number)["error"] for number, error in sorted(errors.items())[:100]
-        ],
-    )
-
-
-class Accepted(msgspec.Struct, gc=False):
-    """What a submission did, as the API says it."""
-
-    player: str
-    season: int
-    rank: int | None
-    score: float | None
-    previous_rank: int | None
-    previous_score: float | None
-    changed: bool
-    sequence: int
-    trimmed: tuple[str, ...]
-    subscore: float | UnsetType = UNSET
-
-
-def shown(result: ScoreResult) -> Accepted:
-    return Accepted(
-        result.player_id,
-        result.season,
-        result.rank,
-        result.score,
-        result.previous_rank,
-        result.previous_score,
-        result.changed,
-        result.sequence,
-        result.trimmed,
-        UNSET if result.subscore is None else result.subscore,
+        errors=[row_error(error, number).error for number, error in sorted(errors.items())[:100]],
     )

@@ -7,7 +7,7 @@ from ninja import Query, Router
 
 from leaderboard.api import callers, live_schemas, queries, tickets
 from leaderboard.api.errors import ApiError
-from leaderboard.api.requests import board_for, caller_of, read, reply
+from leaderboard.api.requests import board_for, caller_of, done, read
 
 router = Router(tags=["Live"])
 
@@ -39,7 +39,6 @@ data: {"at":"2026-11-16T12:00:00.000000Z","season":3,"state":"open",\
             }
         ],
         "responses": {
-            # A number, as Ninja writes it: as text it would stand in the document twice.
             200: {
                 "description": "Server-sent events, until you disconnect.",
                 "content": {
@@ -80,7 +79,7 @@ def watch_board(request: HttpRequest, slug: str, query: Query[queries.LiveQuery]
 @router.post(
     "/boards/{slug}/live/ticket",
     operation_id="createLiveTicket",
-    response=live_schemas.TicketOut,
+    openapi_extra=live_schemas.TICKET,
     auth=read,
     summary="Create a ticket for a stream",
 )
@@ -95,4 +94,4 @@ def make_ticket(request: HttpRequest, slug: str) -> HttpResponse:
     callers.check_scope(caller, callers.READ)
     assert caller.key_id is not None  # or it had no scope
     ticket = tickets.make(key_id=caller.key_id, slug=board.slug)
-    return reply({"ticket": ticket, "expires_in": tickets.LIFETIME})
+    return done(live_schemas.TicketOut(ticket, tickets.LIFETIME))

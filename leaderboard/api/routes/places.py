@@ -2,15 +2,13 @@
 
 # Annotations are not deferred here: Ninja reads them through `once`, from another module.
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
 from config.times import utc_text
 from leaderboard.api import queries, schemas
 from leaderboard.api.errors import ApiError
-from leaderboard.api.requests import board_for, caller_of, named, once, read, reply, submit
+from leaderboard.api.requests import board_for, caller_of, done, named, once, read, shown, submit
 from leaderboard.boards import nearby
 from sessions_app.flags import flag_enabled
 
@@ -25,7 +23,7 @@ def _check_flag(request: HttpRequest) -> None:
 @router.put(
     "/boards/{slug}/players/{player}/location",
     operation_id="shareLocation",
-    response=schemas.LocationOut,
+    openapi_extra=schemas.LOCATION,
     auth=submit,
     summary="Share a player's location",
 )
@@ -38,20 +36,14 @@ def share_place(
     _check_flag(request)
     board = board_for(request, slug, submit)
     place = nearby.share(board, named(request, player), body.lat, body.lon)
-    return reply(
-        {
-            "player": place.player_id,
-            "lat": place.lat,
-            "lon": place.lon,
-            "expires": utc_text(place.expires),
-        }
-    )
+    expires = utc_text(place.expires)
+    return done(schemas.LocationOut(place.player_id, place.lat, place.lon, expires))
 
 
 @router.delete(
     "/boards/{slug}/players/{player}/location",
     operation_id="forgetLocation",
-    response=schemas.Removed,
+    openapi_extra=schemas.REMOVED,
     auth=submit,
     summary="Delete a player's location",
 )
@@ -59,19 +51,19 @@ def share_place(
 def forget_place(request: HttpRequest, slug: str, player: str) -> HttpResponse:
     """`removed` is false if there was none."""
     board = board_for(request, slug, submit)
-    return reply({"removed": nearby.forget(board, named(request, player))})
+    return done(schemas.Removed(nearby.forget(board, named(request, player))))
 
 
 @router.get(
     "/boards/{slug}/nearby",
     operation_id="listPlayersNearby",
-    response=schemas.Nearby,
+    openapi_extra=schemas.NEARBY,
     auth=read,
     summary="List players near a location",
 )
 def players_nearby(
     request: HttpRequest, slug: str, query: Query[queries.NearbyQuery]
-) -> dict[str, Any]:
+) -> HttpResponse:
     """Players who shared a location within the radius, nearest or best first."""
     _check_flag(request)
     board = board_for(request, slug)
@@ -85,17 +77,4 @@ def players_nearby(
         limit=query.limit,
         with_ids=caller_of(request).knows_ids(board),
     )
-    return {
-        "board": board.slug,
-        "unit": query.unit,
-        "entries": [
-            {
-                "rank": one.rank,
-                "player": one.player_id,
-                "score": one.score,
-                "details": one.details,
-                "distance": one.distance,
-            }
-            for one in found
-        ],
-    }
+    return shown(schemas.Nearby(board.slug, query.unit, found))

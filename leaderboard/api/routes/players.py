@@ -2,22 +2,23 @@
 
 # Annotations are not deferred here: Ninja reads them through `once`, from another module.
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
+from msgspec import UNSET
 from ninja import Query, Router
 
+from config.times import utc_text
 from leaderboard.access import aliases, people
 from leaderboard.api import queries, schemas
-from leaderboard.api.hot.reads import entry, player_not_found
+from leaderboard.api.hot.reads import player_not_found
 from leaderboard.api.requests import (
     board_for,
     caller_of,
+    done,
     moderate,
     named,
     once,
     read,
-    reply,
+    shown,
     submit,
 )
 from leaderboard.boards import moderation, scores
@@ -30,13 +31,13 @@ router = Router(tags=["Players"])
 @router.get(
     "/boards/{slug}/players/{player}/history",
     operation_id="getPlayerHistory",
-    response=schemas.History,
+    openapi_extra=schemas.HISTORY,
     auth=read,
     summary="List a player's scores",
 )
 def player_history(
     request: HttpRequest, slug: str, player: str, query: Query[queries.HistoryQuery]
-) -> dict[str, Any]:
+) -> HttpResponse:
     """The latest stored submissions, oldest first. For an alias, only those of the running
     season: past seasons do not name anonymous players."""
     board, player = board_for(request, slug), named(request, player)
@@ -48,27 +49,24 @@ def player_history(
     if found != player:  # asked for by an alias
         running = pointer.read(board)
         events = [event for event in events if running and event.season == running.number]
-    return {
-        "board": board.slug,
-        "player": player,
-        "events": [
-            {
-                "at": moment(event.at),
-                "season": event.season,
-                "value": event.value,
-                "operator": event.operator,
-                "score": event.score,
-                "rank": event.rank,
-            }
-            for event in events
-        ],
-    }
+    listed = [
+        schemas.HistoryEvent(
+            utc_text(moment(event.at)),
+            event.season,
+            event.value,
+            event.operator,
+            event.score,
+            event.rank,
+        )
+        for event in events
+    ]
+    return shown(schemas.History(board.slug, player, listed))
 
 
 @router.get(
     "/boards/{slug}/players/{player}",
     operation_id="getPlayer",
-    response=schemas.PlayerOut,
+    openapi_extra=schemas.PLAYER,
     auth=read,
     summary="Show a player",
 )
@@ -81,7 +79,7 @@ def show_player(
 @router.patch(
     "/boards/{slug}/players/{player}",
     operation_id="updatePlayerDetails",
-    response=schemas.PlayerEntry,
+    openapi_extra=schemas.PLAYER_ENTRY,
     auth=submit,
     summary="Change a player's details",
 )
@@ -99,13 +97,22 @@ def change_details(
     )
     if result is None:
         raise player_not_found()
-    return reply(entry(aliases.masked(dict(result), with_id=True)))
+    details = aliases.MASKED if aliases.ALIAS in result["metadata"] else result["metadata"]
+    return done(
+        schemas.PlayerEntry(
+            result["rank"],
+            result["user_id"],
+            result["score"],
+            details,
+            result.get("subscore", UNSET),
+        )
+    )
 
 
 @router.delete(
     "/boards/{slug}/players/{player}",
     operation_id="removePlayer",
-    response=schemas.Removed,
+    openapi_extra=schemas.REMOVED,
     auth=moderate,
     summary="Remove a player",
 )
@@ -118,4 +125,4 @@ def remove_player(request: HttpRequest, slug: str, player: str) -> HttpResponse:
         reason="Removed through the API.",
         actor=caller_of(request).actor,
     )
-    return reply({"removed": True})
+    return done(schemas.Removed(True))

@@ -17,10 +17,10 @@ _row, _ = bodies.schemas()
 @router.post(
     "/boards/{slug}/scores",
     operation_id="submitScore",
-    response=schemas.ScoreResult,
     auth=submit,
     summary="Submit a score",
-    openapi_extra={
+    openapi_extra=schemas.SCORE_RESULT
+    | {
         "requestBody": {
             "required": True,
             "content": {"application/json": {"schema": _row, "example": bodies.EXAMPLE}},
@@ -34,10 +34,10 @@ def submit_score(request: HttpRequest, slug: str) -> None:
 @router.post(
     "/boards/{slug}/scores/bulk",
     operation_id="submitScores",
-    response=schemas.Bulk,
     auth=submit,
     summary="Submit many scores",
-    openapi_extra={
+    openapi_extra=schemas.BULK
+    | {
         "requestBody": {
             "required": True,
             # JSON alone: generators of clients drop an operation that also takes lines.

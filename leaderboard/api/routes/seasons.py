@@ -5,15 +5,26 @@
 from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
+from msgspec import structs
 from ninja import Query, Router
 from pydantic import Field
 
 from config.times import utc_text
 from leaderboard.api import queries, schemas
 from leaderboard.api.errors import ApiError
-from leaderboard.api.requests import admin, board_for, caller_of, check_etag, once, read, reply
+from leaderboard.api.requests import (
+    admin,
+    board_for,
+    caller_of,
+    check_etag,
+    done,
+    once,
+    read,
+    shown,
+)
 from leaderboard.boards import changing
 from leaderboard.closing import seasons
+from leaderboard.entries import Entry
 from leaderboard.models import Season
 from leaderboard.seasons import history
 from leaderboard.seasons.history import names_version
@@ -24,12 +35,9 @@ router = Router(tags=["Seasons"])
 NOTHING_SAID = queries.CloseIn()
 
 
-def _standing(row: dict[str, Any]) -> dict[str, Any]:
-    entry = {name: row[name] for name in ("rank", "score", "details")}
-    entry["player"] = row["player_id"]
-    if row["subscore"] is not None:
-        entry["subscore"] = row["subscore"]
-    return entry
+def _entries(rows: list[dict[str, Any]]) -> list[Entry]:
+    """Details as they were archived: nothing but the id says who is not named."""
+    return [structs.replace(history.entry_of(row), details=row["details"]) for row in rows]
 
 
 def _check_etag(request: HttpRequest, *parts: Any) -> None:
@@ -42,30 +50,34 @@ def _check_etag(request: HttpRequest, *parts: Any) -> None:
 @router.get(
     "/boards/{slug}/seasons",
     operation_id="listSeasons",
-    response=schemas.SeasonList,
+    openapi_extra=schemas.SEASONS,
     auth=read,
     summary="List past seasons",
 )
-def list_seasons(request: HttpRequest, slug: str) -> dict[str, Any]:
+def list_seasons(request: HttpRequest, slug: str) -> HttpResponse:
     """Archived seasons with their podiums."""
     board = board_for(request, slug)
     seasons = history.season_list(board)
     newest = seasons[0]["number"] if seasons else 0
     _check_etag(request, "seasons", newest, len(seasons))
-    return {
-        "board": board.slug,
-        "seasons": [
-            season
-            | {"name": season["title"], "podium": [_standing(row) for row in season["podium"]]}
-            for season in seasons
-        ],
-    }
+    listed = [
+        schemas.PastSeason(
+            season["number"],
+            season["title"],
+            utc_text(season["opens"]),
+            season["closed_at"] and utc_text(season["closed_at"]),
+            season["entries"],
+            _entries(season["podium"]),
+        )
+        for season in seasons
+    ]
+    return shown(schemas.SeasonList(board.slug, listed))
 
 
 @router.get(
     "/boards/{slug}/seasons/{number}/standings",
     operation_id="getStandings",
-    response=schemas.Standings,
+    openapi_extra=schemas.STANDINGS,
     auth=read,
     summary="Show the final standings of a season",
 )
@@ -74,7 +86,7 @@ def season_standings(
     slug: str,
     number: Annotated[int, Field(ge=1, le=2**31 - 1)],
     query: Query[queries.StandingsQuery],
-) -> dict[str, Any]:
+) -> HttpResponse:
     """Final standings do not change. `next` is the number of the next page; a page beyond the
     end is empty."""
     board = board_for(request, slug)
@@ -85,22 +97,24 @@ def season_standings(
     closed = found.season.closed_at
     closed_at = closed.timestamp() if closed else 0
     _check_etag(request, "season", number, closed_at, found.total)
-    return {
-        "board": board.slug,
-        "season": number,
-        "name": found.season.title,
-        "page": query.page,
-        "pages": found.pages,
-        "total": found.total,
-        "entries": [_standing(row) for row in found.rows] if query.page == found.page else [],
-        "next": query.page + 1 if query.page < found.pages else None,
-    }
+    return shown(
+        schemas.Standings(
+            board.slug,
+            number,
+            found.season.title,
+            query.page,
+            found.pages,
+            found.total,
+            _entries(found.rows) if query.page == found.page else [],
+            query.page + 1 if query.page < found.pages else None,
+        )
+    )
 
 
 @router.post(
     "/boards/{slug}/seasons/close",
     operation_id="closeSeason",
-    response=schemas.SeasonOut,
+    openapi_extra=schemas.SEASON,
     auth=admin,
     summary="Close the running season",
 )
@@ -116,21 +130,16 @@ def close_season(
         open_next=body.open_next,
         number=body.season,
     )
-    return reply(
-        {
-            "number": season.number,
-            "name": season.title,
-            "state": season.state,
-            "closed_at": season.closed_at and utc_text(season.closed_at),
-            "entries": season.entries,
-        }
+    closed_at = utc_text(season.closed_at) if season.closed_at else None
+    return done(
+        schemas.SeasonOut(season.number, season.title, season.state, closed_at, season.entries)
     )
 
 
 @router.post(
     "/boards/{slug}/reset",
     operation_id="resetBoard",
-    response=schemas.Done,
+    openapi_extra=schemas.DONE,
     auth=admin,
     summary="Empty the running season",
 )
@@ -142,4 +151,4 @@ def reset_board(request: HttpRequest, slug: str) -> HttpResponse:
         actor=caller_of(request).actor,
         season_only=True,
     )
-    return reply({"done": True})
+    return done(schemas.Done(True))

@@ -34,12 +34,12 @@ class Command(LeaderboardCommand):
         current = pointer.current(board)
         number = options["season"] or (current.number if current else 0)
         if current is not None and current.is_open and number == current.number:
-            rows = standings.live_rows(board, number)
+            rows = standings.live_entries(board, number)
         else:
             season = Season.objects.filter(board=board, number=number, state="closed").first()
             if season is None:
                 raise CommandError(f"{board.slug} has no season {number} with standings.")
-            rows = standings.archived_rows(season)
+            rows = standings.archived_entries(season)
         pieces = standings.written(rows, options["format"])
         if not options["output"]:
             # Close the cursor if the reader closes the pipe.

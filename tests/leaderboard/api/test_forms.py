@@ -48,25 +48,26 @@ def exported(db):
 @pytest.mark.parametrize("archived", [False, True], ids=["running", "archived"])
 def test_an_exported_file_can_be_posted_as_it_is(api, exported, form, archived):
     board = open_board("second", subscore_order="asc", groups=["country"])
-    rows = standings.live_rows(exported, 1)
+    rows = standings.live_entries(exported, 1)
     if archived:
         season = seasons.close_season(board=exported, actor=ACTOR)
-        rows = standings.archived_rows(season)
+        rows = standings.archived_entries(season)
     body = "".join(standings.written(rows, form)).encode()
     kind = "application/x-ndjson" if form == "ndjson" else "application/json"
     answer = api.call(
         "POST", "boards/second/scores/bulk", body=body, headers={"Content-Type": kind}
     )
     assert (answer.status_code, answer.json()["refused"]) == (200, 0), answer.text
-    again = "".join(standings.written(standings.live_rows(board, 1), form))
+    again = "".join(standings.written(standings.live_entries(board, 1), form))
     assert again.encode() == body
 
 
 def test_a_player_has_the_same_name_everywhere(api, exported):
-    (row, *_) = standings.live_rows(exported, 1)
+    (entry, *_) = standings.live_entries(exported, 1)
+    row = json.loads("".join(standings.written([entry], "ndjson")))
     assert row["player"] == "ada"
     assert "player_id" not in row
-    header = next(iter(standings.written([row], "csv"))).splitlines()[0]
+    header = next(iter(standings.written([entry], "csv"))).splitlines()[0]
     assert header.split(",")[:3] == ["rank", "player", "score"]
     everything = [
         api.get("boards/first/entries").json(),

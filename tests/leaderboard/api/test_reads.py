@@ -2,11 +2,13 @@
 
 from urllib.parse import quote
 
+import msgspec
 import pytest
 
 from leaderboard.api.hot import reads
 from leaderboard.boards import moderation, scores
 from leaderboard.closing import seasons
+from leaderboard.entries import Entry
 from tests.leaderboard.boards import ACTOR, open_board, submit
 
 PLAYERS = 25
@@ -257,12 +259,13 @@ def test_the_hot_reads_show_what_the_engine_reads(api, db, ranking, subscore_ord
             details={"avatar": 'https://a.example/\\x"y', "b\\/": ""} if number % 4 else None,
         )
     engine = board.engine()
-    everybody = [reads.entry(one) for one in engine.list_all()]
+    everybody = [msgspec.to_builtins(Entry.of(one)) for one in engine.list_all()]
     assert api.get("boards/cup/entries").json()["entries"] == everybody
     for one in everybody:
         name = quote(one["player"], safe="")
         around = api.get(f"boards/cup/entries/around/{name}?count=5").json()["entries"]
-        assert around == [reads.entry(e) for e in engine.get_around_user(one["player"], 5)]
+        near = engine.get_around_user(one["player"], 5)
+        assert around == [msgspec.to_builtins(Entry.of(e)) for e in near]
         shown = api.get(f"boards/cup/players/{name}").json()
         assert (shown["entry"], shown["neighbours"]) == (one, around)
         assert shown["percentile"] == engine.get_percentile(one["player"])

@@ -5,7 +5,7 @@ from asgiref.sync import async_to_sync
 
 from leaderboard.api.errors import ApiError
 from leaderboard.api.hot import boards
-from leaderboard.api.hot.boards import REMEMBER, Cards
+from leaderboard.api.hot.boards import REMEMBER, BoardCache
 from tests.leaderboard.api.support import connection_kept
 from tests.leaderboard.boards import open_board
 
@@ -25,16 +25,16 @@ def clock():
 
 
 @pytest.fixture
-def cards(clock):
-    return Cards(clock)
+def cache(clock):
+    return BoardCache(clock)
 
 
-def look_up(cards, slug):
+def look_up(cache, slug):
     """The board's slug as a request finds it, None when there is no board."""
 
     async def get():
         try:
-            return (cards.fresh(slug) or await cards.get(slug)).board.slug
+            return (cache.fresh(slug) or await cache.get(slug)).slug
         except ApiError:
             return None
 
@@ -44,38 +44,38 @@ def look_up(cards, slug):
 
 @pytest.mark.parametrize("slug", ["private", "no-such"])
 def test_sql_is_asked_for_a_private_board_as_often_as_for_none(
-    cards, clock, slug, django_assert_num_queries
+    cache, clock, slug, django_assert_num_queries
 ):
     open_board("private", visibility="private")
     for _ in range(2):
         with django_assert_num_queries(1):
-            look_up(cards, slug)
+            look_up(cache, slug)
         with django_assert_num_queries(0):
-            look_up(cards, slug)
+            look_up(cache, slug)
         clock.now += REMEMBER
 
 
-def test_a_new_board_is_found_when_the_miss_is_forgotten(cards, clock):
-    assert look_up(cards, "cup") is None
+def test_a_new_board_is_found_when_the_miss_is_forgotten(cache, clock):
+    assert look_up(cache, "cup") is None
     open_board()
     clock.now += REMEMBER
-    assert look_up(cards, "cup") == "cup"
+    assert look_up(cache, "cup") == "cup"
 
 
-def test_a_board_that_is_deleted_is_a_miss(cards, clock):
+def test_a_board_that_is_deleted_is_a_miss(cache, clock):
     board = open_board()
-    assert look_up(cards, "cup") == "cup"
+    assert look_up(cache, "cup") == "cup"
     board.delete()
     clock.now += REMEMBER
-    assert look_up(cards, "cup") is None
+    assert look_up(cache, "cup") is None
 
 
-def test_made_up_names_take_no_more_room_than_is_given(cards, monkeypatch):
+def test_made_up_names_take_no_more_room_than_is_given(cache, monkeypatch):
     monkeypatch.setattr(boards, "MOST_REMEMBERED", 3)
     open_board()
-    look_up(cards, "cup")
+    look_up(cache, "cup")
     for number in range(5):
-        look_up(cards, f"none-{number}")
-    look_up(cards, "x" * 3000)
-    assert list(cards._missing) == ["none-2", "none-3", "none-4"]
-    assert cards.fresh("cup") is not None
+        look_up(cache, f"none-{number}")
+    look_up(cache, "x" * 3000)
+    assert list(cache._missing) == ["none-2", "none-3", "none-4"]
+    assert cache.fresh("cup") is not None
