@@ -4,8 +4,8 @@
 -- window in microseconds and burst. It returns whether the cost fits, what remains, in how long nothing
 -- will be counted any more, and in how long the cost will fit. It charges when it is asked to and the
 -- cost fits; a denied call writes nothing. The one exception is a state from the future, left by a
--- clock that stepped back: it is moved to the present, so that no caller waits longer than the limit's own
--- window.
+-- clock that stepped back: it is moved to the present, so that no caller waits longer than the
+-- limit's own window.
 local ALGORITHMS = {
   fixed_window = fixed_window, sliding_log = sliding_log, sliding_counter = sliding_counter,
   token_bucket = token_bucket, gcra = gcra, at_once = at_once,
