@@ -7,8 +7,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.base import UpdateError
 
-from config.redis.calls import aperform
-from config.redis.connections import cache_settings, close_async_redis, get_redis
+from config.redis.connections import aperform, cache_settings, close_async_redis, get_redis
 from leaderboard import keys as leaderboard_keys
 from leaderboard.models import Board
 from leaderboard.pages.ops import boards
