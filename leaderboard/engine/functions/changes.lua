@@ -38,7 +38,7 @@ function changes.write(writer, board, row, player, now)
   if not player.same then values, regrouped = write_details(board, row, player) end
   local time = stamps.time_bytes(rules, now, sequence)
   local indexed = rules.indexed and not hidden
-  local entered, moved, last, entry = false, not player.same, nil, nil
+  local entered, moved, last, entry = false, not player.same and not hidden, nil, nil
   for number = 1, #places do
     local place, old = places[number], before[number]
     if old ~= last then last, entry = old, entry_after(rules, row, old, time, values) end

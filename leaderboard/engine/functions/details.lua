@@ -63,7 +63,7 @@ function details.merged(board, row)
   local merged = row.gone and without_gone(stored, row) or stored
   local code = too_much(merged)
   if code then return nil, code end
-  return merged, false, row.gone and same and #merged == #stored or false
+  return merged, false, same and #merged == #stored
 end
 
 -- Names and values in turn as a table.

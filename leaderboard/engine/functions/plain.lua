@@ -12,8 +12,6 @@ end
 
 -- One row, as in submissions.lua.
 function plain.submit(board, row, wants_details)
-  local answer = row.key and replays.find(board, row)
-  if answer then return answer end
   local rules, main = board.rules, board.main
   local hidden = call('SISMEMBER', board.hidden, row.id) == 1
   local key = hidden and main.aside or main.entries
@@ -32,7 +30,7 @@ function plain.submit(board, row, wants_details)
     rank = call(rules.rank_command, key, row.id)
     rank = rank and rank + 1
   end
-  answer = {
+  local answer = {
     0, rank, text, previous_rank, old, changed and 1 or 0, false, false,
     wants_details and not covered and known, trimmed,
   }

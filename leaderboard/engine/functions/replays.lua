@@ -1,4 +1,5 @@
--- replays: answers kept for a day under the row's idempotency key, so that it counts once.
+-- replays: answers kept under the row's idempotency key until a day after their last use, so that a
+-- row counts once.
 local DAY = 86400
 
 local function key_of(board, row)
@@ -15,6 +16,17 @@ function replays.find(board, row)
   local answer = cmsgpack.unpack(packed)
   answer[1] = 1
   return answer
+end
+
+-- The answers of rows that were all given before, or nil.
+function replays.find_all(board, list)
+  local answers = {}
+  for number, row in ipairs(list) do
+    local answer = row.key and replays.find(board, row)
+    if not answer then return nil end
+    answers[number] = answer
+  end
+  return answers
 end
 
 function replays.keep(board, row, answer)

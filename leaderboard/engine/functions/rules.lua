@@ -24,36 +24,36 @@ local known, count = {}, 0
 -- The length of the bytes before an id in a member; see stamps.lua.
 local SUBSCORE_LENGTH, TIME_LENGTH = 8, 12
 
-local function completed(board)
-  board.desc = board.order == 'desc'
-  board.timed = board.ties ~= 'member'
-  board.stamped = board.timed or board.subscore ~= nil
-  board.subscore_length = board.subscore and SUBSCORE_LENGTH or 0
+local function completed(own)
+  own.desc = own.order == 'desc'
+  own.timed = own.ties ~= 'member'
+  own.stamped = own.timed or own.subscore ~= nil
+  own.subscore_length = own.subscore and SUBSCORE_LENGTH or 0
   -- A missing subscore is infinitely bad, and ranks last.
-  board.missing_subscore = board.subscore and (board.subscore == 'desc' and -math.huge or math.huge) or 0
+  own.missing_subscore = own.subscore and (own.subscore == 'desc' and -math.huge or math.huge) or 0
   -- The better subscore must sort on the side where the better score sorts. The earlier must sort first
   -- or last, depending on the order and on who wins a tie.
-  board.reversed = board.subscore ~= board.order
-  board.counts_down = board.desc == (board.ties == 'earliest')
-  board.prefix_length = board.subscore_length + (board.timed and TIME_LENGTH or 0)
+  own.reversed = own.subscore ~= own.order
+  own.counts_down = own.desc == (own.ties == 'earliest')
+  own.prefix_length = own.subscore_length + (own.timed and TIME_LENGTH or 0)
   -- Which side of a sorted set is the best.
-  board.rank_command = board.desc and 'ZREVRANK' or 'ZRANK'
-  board.range_command = board.desc and 'ZREVRANGE' or 'ZRANGE'
-  board.worst_command = board.desc and 'ZRANGE' or 'ZREVRANGE'
+  own.rank_command = own.desc and 'ZREVRANK' or 'ZRANK'
+  own.range_command = own.desc and 'ZREVRANGE' or 'ZRANGE'
+  own.worst_command = own.desc and 'ZRANGE' or 'ZREVRANGE'
   -- Whether the sorted set <entries>:ranks is kept, and whether any is kept beside the entries.
-  board.ranks_kept = board.ranking == 'dense'
-    or (board.ranking == 'competition' and board.subscore ~= nil)
-  board.indexed = board.ranks_kept or board.groups ~= nil
-  board.told = board.events or board.notices or false
-  board.numbered = board.stamped or board.told or false
-  board.plain = not (board.stamped or board.told or board.groups or board.expires or board.season
-    or board.lowest or board.highest or board.largest_step or board.decimals)
-    and board.ranking == 'ordinal'
-  board.needs_time = board.numbered or board.season or board.from
-  board.bounded = board.lowest or board.highest or board.largest_step
+  own.ranks_kept = own.ranking == 'dense'
+    or (own.ranking == 'competition' and own.subscore ~= nil)
+  own.indexed = own.ranks_kept or own.groups ~= nil
+  own.told = own.events or own.notices or false
+  own.numbered = own.stamped or own.told or false
+  own.plain = not (own.stamped or own.told or own.groups or own.expires or own.season
+    or own.lowest or own.highest or own.largest_step or own.decimals)
+    and own.ranking == 'ordinal'
+  own.needs_time = own.numbered or own.season or own.from
+  own.bounded = own.lowest or own.highest or own.largest_step
   -- Most decimals are no doubles: without rounding, 0.1 + 0.7 is less than 0.8 and sums drift.
-  board.precision = board.decimals and '%.' .. board.decimals .. 'f'
-  return board
+  own.precision = own.decimals and '%.' .. own.decimals .. 'f'
+  return own
 end
 
 function rules.of(text)

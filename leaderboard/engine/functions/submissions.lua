@@ -45,11 +45,9 @@ local function finish(writer, board, row, player, change, now, wants_details)
   return answer
 end
 
--- One row, from what is stored to the answer: a list, or a code.
-local function submit(board, row, now, wants_details)
+-- One row that has not counted before, from what is stored to the answer: a list, or a code.
+local function submit_row(board, row, now, wants_details)
   if board.rules.plain then return plain.submit(board, row, wants_details) end
-  local answer = row.key and replays.find(board, row)
-  if answer then return answer end
   local player, code = players.find(board, row, wants_details)
   code = code or refusal(board, row, player)
   if code then return code end
@@ -62,22 +60,26 @@ end
 -- KEYS[1] the board's base key, KEYS[2] its entries, KEYS[3...] its windows' entries
 -- ARGV[1] rules, see rules.lua
 -- ARGV[2...] the row, see rows.lua
--- Returns {'season', number, state}: the season has moved, nothing was written
---         {'window', microseconds}: these windows are not now, nothing was written
+-- Returns {'season', number, state}: this season takes no scores now, because another one runs, none is
+--         open or its time is over; nothing was written
+--         {'window', microseconds}: that time is outside these windows, nothing was written
 --         a code: the row is refused, nothing was written
 --         else an answer: replayed (0/1), rank or nil, score, previous rank or nil, previous score or
 --         nil, changed (0/1), sequence or nil, subscore or nil, details or nil when they are as given,
 --         ids trimmed or nil
-local function submit_one(keys, args)
-  local board = boards.of(keys, args[1])
+local function submit(keys, args)
+  local board, row = boards.of(keys, args[1]), rows.read(args, FIRST_OF_ONE)
+  -- Before the season: what counted has counted, although its season may be over by now.
+  local answer = row.key and replays.find(board, row)
+  if answer then return answer end
   local now = board.rules.needs_time and moments.now()
   local closed = seasons.refusal(board, now)
   if closed then return closed end
   events.check(board)
-  return submit(board, rows.read(args, FIRST_OF_ONE), now, true)
+  return submit_row(board, row, now, true)
 end
 
-register('submit', submit_one)
+register('submit', submit)
 
 -- As many values as Lua can give to a command at once are some thousands.
 local MOST_TOGETHER = 1000
@@ -175,10 +177,10 @@ local function submit_many(keys, args)
   local board = boards.of(keys, args[1])
   local rules, wants_details = board.rules, args[3] == '1'
   local now = rules.needs_time and moments.now()
-  local closed = seasons.refusal(board, now)
-  if closed then return closed end
-  events.check(board)
   local list = rows.all(args, FIRST_OF_MANY)
+  local closed = seasons.refusal(board, now)
+  if closed then return replays.find_all(board, list) or closed end
+  events.check(board)
   local refused = args[2] == 'all' and refusals(board, list)
   if refused then return refused end
   local answers = {}
@@ -188,7 +190,8 @@ local function submit_many(keys, args)
     if together and #together > 1 then
       submit_together(board, together, now, wants_details, answers)
     else
-      answers[first] = submit(board, list[first], now, wants_details)
+      local row = list[first]
+      answers[first] = row.key and replays.find(board, row) or submit_row(board, row, now, wants_details)
     end
   end
   return answers
