@@ -93,6 +93,8 @@ def completed(schema: dict[str, Any]) -> dict[str, Any]:
             one.pop("type", None)  # of a text that is one of a few words: the component has it
         elif "enum" in one:
             one.setdefault("type", "string")
+        elif one.get("items") is False:
+            del one["items"]  # behind a pair; `maxItems` says the same, and generators take it
         if isinstance(kind := one.get("type"), str) and kind in _FORMATS:
             one["format"] = _FORMATS[kind]
     return schema
