@@ -78,7 +78,6 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.web.middleware.missing_file_middleware",
     "csp.middleware.CSPMiddleware",
     "config.web.middleware.LanguageMiddleware",
     "leaderboard.api.middleware.ApiMiddleware",
@@ -89,7 +88,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "sessions_app.middleware.audience_middleware",
     "ratelimit.middleware.RateLimitMiddleware",
-    # Below the limits: its redirects and refusals count.
+    # Below the limits: what these redirect or refuse counts.
+    "config.web.middleware.missing_file_middleware",
     "django.middleware.common.CommonMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

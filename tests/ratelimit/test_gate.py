@@ -76,7 +76,7 @@ async def test_django_shows_what_the_gate_decided_and_asks_no_more(behind):
 async def test_a_person_who_is_refused_gets_a_page(behind):
     answers = await asked(behind, "/nothing", 3, PERSON)
     assert answers[-1].status == 429
-    assert b"A little slower" in answers[-1].body
+    assert b"Too many requests" in answers[-1].body
 
 
 async def test_a_flood_does_not_get_a_page_each(behind, monkeypatch):
