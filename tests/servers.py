@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
-import secrets
 import shutil
-import signal
-import socket
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,9 +18,13 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from config.redis.embedded import server_binary
+from tests.postgresql import PostgresServer
+from tests.waiting import free_port, wait_for
 
 # Unset: the embedded server. `cluster`: three of it. Anything else: a program to run instead.
 TEST_REDIS = os.environ.get("TEST_REDIS", "")
+
+
 ON_CLUSTER = TEST_REDIS == "cluster"
 
 
@@ -35,33 +34,6 @@ def tested_binary() -> str:
     program = shutil.which(TEST_REDIS)
     assert program, f"TEST_REDIS={TEST_REDIS}: no such program"
     return program
-
-
-_given: set[int] = set()
-
-
-def free_port() -> int:
-    """A port that nobody has now, and that no outgoing connection is given before its server
-    starts, or while it is stopped: systems take those from 32768 up."""
-    while True:
-        port = random.randrange(15000, 32000)
-        with contextlib.suppress(OSError), socket.socket() as probe:
-            probe.bind(("127.0.0.1", port))
-            if port not in _given:
-                _given.add(port)
-                return port
-
-
-def wait_for(condition: Callable[[], Any], timeout: float = 20.0, step: float = 0.01) -> Any:
-    """Poll until `condition` is true; the only waiting that tests do."""
-    deadline = time.monotonic() + timeout
-    while True:
-        result = condition()
-        if result:
-            return result
-        if time.monotonic() > deadline:
-            raise AssertionError(f"Not true within {timeout} s: {condition}")
-        time.sleep(step)
 
 
 class RedisServer:
@@ -325,95 +297,14 @@ class OwnCluster:
         return [free_port() for _ in range(3)]
 
 
-class PostgresServer:
-    """A PostgreSQL of the tests' own: temporary folder, free port, no password, no fsync."""
-
-    def __init__(self) -> None:
-        self.directory = Path(tempfile.mkdtemp(prefix="rostrum-postgres-"))
-        self.port = free_port()
-        self.process: subprocess.Popen[bytes] | None = None
-        # PostgreSQL refuses to run as root; Debian's package brings a user for it.
-        self.user = "postgres" if os.getuid() == 0 else None
-
-    @staticmethod
-    def binaries() -> Path | None:
-        """Where initdb and postgres are, the newest version first; None when not installed."""
-        installed = Path("/usr/lib/postgresql").glob("*/bin/initdb")
-        found = sorted(installed, key=lambda path: int(path.parent.parent.name))
-        if found:
-            return found[-1].parent
-        in_path = shutil.which("initdb")
-        return Path(in_path).resolve().parent if in_path else None
-
-    @property
-    def url(self) -> str:
-        return f"postgres://rostrum@127.0.0.1:{self.port}/postgres"
-
-    def new_database(self) -> str:
-        """The address of an empty database beside the tests' own."""
-        import psycopg
-
-        name = f"beside_{secrets.token_hex(6)}"
-        with psycopg.connect(self.url, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        return f"postgres://rostrum@127.0.0.1:{self.port}/{name}"
-
-    def start(self) -> PostgresServer:
-        binaries = self.binaries()
-        assert binaries, "PostgreSQL is not installed (Debian: postgresql)"
-        if self.user:
-            shutil.chown(self.directory, self.user)
-        data = self.directory / "data"
-        if not data.exists():
-            subprocess.run(
-                [binaries / "initdb", "-D", data, "-U", "rostrum", "-A", "trust", "-E", "UTF8"],
-                user=self.user,
-                cwd=self.directory,
-                stdout=subprocess.DEVNULL,
-                check=True,
-            )
-        options = {
-            "listen_addresses": "127.0.0.1",
-            "port": self.port,
-            "unix_socket_directories": self.directory,
-            "fsync": "off",
-            "full_page_writes": "off",
-        }
-        arguments = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
-        with (self.directory / "log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [binaries / "postgres", "-D", data, *arguments],
-                user=self.user,
-                cwd=self.directory,
-                stdout=log,
-                stderr=log,
-            )
-        wait_for(self.answers, timeout=60)
-        return self
-
-    def answers(self) -> bool:
-        import psycopg
-
-        with contextlib.suppress(psycopg.OperationalError), psycopg.connect(self.url):
-            return True
-        return False
-
-    def stop(self, *, kill: bool = False) -> None:
-        if self.process is not None:
-            # SIGINT is PostgreSQL's fast shutdown.
-            self.process.send_signal(signal.SIGQUIT if kill else signal.SIGINT)
-            self.process.wait()
-            self.process = None
-
-    def remove(self) -> None:
-        self.stop(kill=True)
-        shutil.rmtree(self.directory, ignore_errors=True)
-
-
 # The ones that settings point at; `tests/conftest.py` starts and removes them.
 OWN_SERVER: Any = OwnCluster() if ON_CLUSTER else RedisServer()
+
+
 # A cluster has one database, and the cache must not share it with the data.
 OWN_CACHE = RedisServer() if ON_CLUSTER else None
+
+
 OWN_POSTGRES = PostgresServer() if os.environ.get("TEST_DATABASE") == "postgresql" else None
 
 

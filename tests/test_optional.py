@@ -21,7 +21,7 @@ def test_one_line_says_what_was_left_out_and_how_to_include_it():
 
 def test_a_run_without_the_programs_names_each_once(tmp_path):
     chosen = ["tests/browser/test_script.py", "tests/browser/test_limits.py"]
-    chosen += ["tests/config/test_functions.py", "-k", "browser or product_load"]
+    chosen += ["tests/config/redis/test_functions.py", "-k", "browser or product_load"]
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("CI", "PYTEST"))
     }

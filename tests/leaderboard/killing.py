@@ -34,7 +34,7 @@ from leaderboard.log.build import Build
 from leaderboard.models import Board, FinalStanding, ScoreEvent, Season
 from leaderboard.seasons import pointer
 from leaderboard.worker import clock
-from tests.leaderboard.boards import ACTOR, open_board
+from tests.leaderboard.support import ACTOR, open_board
 from tests.patience import be_patient
 
 DEAD = 9

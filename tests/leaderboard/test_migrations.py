@@ -8,7 +8,7 @@ import pytest
 from django.apps import apps
 
 from leaderboard.models import Board, Season
-from tests.leaderboard.boards import utc
+from tests.leaderboard.support import utc
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from leaderboard import presentation
 from leaderboard.boards import changing, marks
 from leaderboard.models import Board
-from tests.leaderboard.boards import ACTOR, forget_seasons, open_board, submit
+from tests.leaderboard.support import ACTOR, forget_seasons, open_board, submit
 
 
 def shown(score, decimals=2, score_format="decimals"):

@@ -15,7 +15,7 @@ from django.urls import URLPattern, get_resolver
 
 from leaderboard.models import Board
 from sessions_app import flags
-from tests.leaderboard.boards import open_board, submit
+from tests.leaderboard.support import open_board, submit
 
 # Address: (method, stranger, plain user, stranger and plain user on a private board or None).
 # 302 for a stranger leads to the sign-in, which the test makes sure of.

@@ -6,7 +6,6 @@ import json
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.contrib.auth.models import User
 
 from config.redis.connections import close_async_redis
 from leaderboard.access.audit import WORKER
@@ -25,7 +24,7 @@ from sessions_app.models import Flag
 from tests.asgi import ask
 from tests.leaderboard.api.support import Api, connection_kept, make_key
 from tests.leaderboard.api.support import application as lanes
-from tests.leaderboard.boards import forget_seasons, open_board, submit
+from tests.leaderboard.support import forget_seasons, open_board, submit
 
 JSON = {"Content-Type": "application/json"}
 
@@ -44,8 +43,6 @@ def board(db):
 
 
 # ---- what is stored must not break the pages that show it ----------------------------------------
-
-
 @pytest.mark.parametrize("player_id", ["a\nb", "\n", "a\rb", "a\0b", "\x1b[2J", "a\x7f"])
 def test_ids_with_control_characters_are_refused(board, client, player_id):
     with pytest.raises(LeaderboardError) as refused:
@@ -84,8 +81,6 @@ def test_scores_at_the_ends_of_the_scale_are_shown(db, client, score_format):
 
 
 # ---- what is sent must not cost more than it is worth --------------------------------------------
-
-
 def test_a_name_that_stands_twice_is_found_in_one_pass():
     many = [(f"n{number}", 1) for number in range(50_000)]
     with pytest.raises(codecs.RepeatedNameError):  # hours, if each were counted among the others
@@ -320,8 +315,6 @@ def test_exports_have_a_limit_of_their_own(board, client):
 
 
 # ---- what a process remembers is bounded in size, not only in number -----------------------------
-
-
 def test_answers_to_endless_addresses_are_not_kept():
     store = Store()
     kept = Kept(b"{}", "v", 1, 1, 0, "tag")
@@ -354,49 +347,9 @@ def test_a_limit_looks_at_no_more_of_a_user_name_than_an_account_can_have():
 
 
 # ---- what was asked not to be shown --------------------------------------------------------------
-
-
 def test_an_opted_out_player_has_no_history_in_the_api(board):
     submit(board, "ada", 5)
     submit(board, "bob", 4)
     Player.objects.create(id="ada", privacy=Player.Privacy.OPTED_OUT)
     assert Api().get("boards/cup/players/ada/history").status_code == 404
     assert Api().get("boards/cup/players/bob/history").status_code == 200
-
-
-# ---- guessing ------------------------------------------------------------------------------------
-
-
-def log_in(client, username, address):
-    form = {"username": username, "password": "wrong"}
-    return client.post("/accounts/login/", form, REMOTE_ADDR=address).status_code
-
-
-def test_one_account_cannot_be_guessed_from_many_addresses(db, client):
-    User.objects.create_user("ann")
-    answers = {log_in(client, "ann", f"203.0.113.{number}") for number in range(100)}
-    assert answers == {200}
-    assert log_in(client, "ann", "198.51.100.1") == 429
-    assert log_in(client, "\uff21\uff2e\uff2e ", "198.51.100.2") == 429  # the same name to Django
-    assert log_in(client, "bob", "198.51.100.1") == 200
-
-
-def test_many_accounts_cannot_be_guessed_from_one_address(db, client):
-    answers = [log_in(client, f"user{number}", "203.0.113.9") for number in range(31)]
-    assert answers == [200] * 30 + [429]
-
-
-def test_nobody_gets_a_flood_of_reset_mails(db, client, mailoutbox):
-    User.objects.create_user("ann", "ann@example.com", "correct horse battery")
-    form = {"email": "ann@example.com"}
-    for number in range(21):
-        answer = client.post("/accounts/reset/", form, REMOTE_ADDR=f"203.0.113.{number}")
-    assert answer.status_code == 429
-    assert len(mailoutbox) == 20
-
-
-def test_the_old_password_cannot_be_guessed_with_a_session(db, client):
-    client.force_login(User.objects.create_user("ann", password="correct horse battery"))
-    form = {"old_password": "x", "new_password1": "y", "new_password2": "y"}
-    codes = [client.post("/accounts/password/", form).status_code for _ in range(11)]
-    assert codes == [200] * 10 + [429]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ratelimit import policies
 from sessions_app import flags
 from sessions_app.models import Flag
-from tests.leaderboard.boards import open_board, submit
+from tests.leaderboard.support import open_board, submit
 
 # Few and always the same in the suite; `make fuzz` tries many new ones.
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "4"))

@@ -20,7 +20,7 @@ from ratelimit import policies
 from sessions_app.backend import SessionStore
 from tests.asgi import ask
 from tests.leaderboard.api.support import make_key
-from tests.leaderboard.boards import open_board
+from tests.leaderboard.support import open_board
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from tests.leaderboard.api.support import Api, make_key
-from tests.leaderboard.boards import open_board, submit
+from tests.leaderboard.support import open_board, submit
 from tests.security.test_addresses import API, PAGES, filled
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from sessions_app import ops, presence
-from tests.leaderboard.boards import open_board, submit
+from tests.leaderboard.support import open_board, submit
 
 pytestmark = pytest.mark.django_db
 TOKEN = "a-token-of-forty-characters-" + "x" * 12

@@ -2,7 +2,7 @@ import pytest
 
 from leaderboard.api.callers import keyring
 from tests.leaderboard.api.support import Api, make_key
-from tests.leaderboard.boards import forget_seasons, open_board
+from tests.leaderboard.support import forget_seasons, open_board
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from leaderboard.api import callers
 from leaderboard.api.callers import Keyring
 from leaderboard.models import ApiKey, AuditEntry
 from tests.leaderboard.api.support import Api, make_key
-from tests.leaderboard.boards import open_board, submit
+from tests.leaderboard.support import open_board, submit
 
 READS = [
     ("GET", "boards/{}", None),

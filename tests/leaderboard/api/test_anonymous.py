@@ -9,7 +9,7 @@ from leaderboard.closing import seasons
 from leaderboard.live.boards import HtmlSource, JsonSource
 from leaderboard.log import rebuild
 from leaderboard.models import ApiKey, Player
-from tests.leaderboard.boards import ACTOR, forget_seasons, open_board, submit
+from tests.leaderboard.support import ACTOR, forget_seasons, open_board, submit
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,7 +7,7 @@ from leaderboard.api.errors import ApiError
 from leaderboard.api.hot import boards
 from leaderboard.api.hot.boards import REMEMBER, BoardCache
 from tests.leaderboard.api.support import connection_kept
-from tests.leaderboard.boards import open_board
+from tests.leaderboard.support import open_board
 
 pytestmark = pytest.mark.django_db
 

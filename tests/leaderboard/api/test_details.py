@@ -7,7 +7,7 @@ import pytest
 from leaderboard.boards import moderation
 from leaderboard.files import scores
 from tests.leaderboard.api.support import Api, make_key
-from tests.leaderboard.boards import ACTOR, open_board, submit
+from tests.leaderboard.support import ACTOR, open_board, submit
 
 
 def details(api, player="ada"):

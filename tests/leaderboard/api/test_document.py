@@ -15,7 +15,7 @@ from leaderboard.models import Season
 from sessions_app import flags
 from sessions_app.models import Flag
 from tests.leaderboard.api.support import Api, make_key
-from tests.leaderboard.boards import open_board, submit
+from tests.leaderboard.support import open_board, submit
 
 pytestmark = pytest.mark.django_db
 

@@ -12,7 +12,7 @@ from leaderboard.live.topic import Picture
 from leaderboard.log.consumer import Consumer
 from sessions_app import flags
 from sessions_app.models import Flag
-from tests.leaderboard.boards import ACTOR, open_board, submit
+from tests.leaderboard.support import ACTOR, open_board, submit
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 NAMED = {"at", "opens", "closes", "closed_at", "expires"}

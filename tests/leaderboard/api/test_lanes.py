@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from tests.leaderboard.api.support import Api, make_key
-from tests.leaderboard.boards import open_board, submit
+from tests.leaderboard.support import open_board, submit
 
 pytestmark = pytest.mark.django_db
 SHOWN = (

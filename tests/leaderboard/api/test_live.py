@@ -1,86 +1,20 @@
 """The live stream for programs."""
 
-import asyncio
 import json
 
 import pytest
-from asgiref.sync import async_to_sync, sync_to_async
-from django.utils import timezone
+from asgiref.sync import sync_to_async
 
-from config.redis.connections import close_async_redis, get_async_redis, get_redis
+from config.redis.connections import get_async_redis, get_redis
 from config.redis.listening import listener
 from leaderboard import keys
-from leaderboard.access import aliases
-from leaderboard.api import callers, tickets
-from leaderboard.api.hot import live
 from leaderboard.api.requests import sequence_of
-from leaderboard.boards import marks, profiles, scores
+from leaderboard.boards import scores
 from leaderboard.closing import seasons
 from leaderboard.engine import Submission
-from leaderboard.live.hub import close_hub
-from leaderboard.models import ApiKey, Player
-from tests.leaderboard.api.support import Api, application, check_event, make_key
-from tests.leaderboard.boards import ACTOR, open_board, submit
-
-
-class Stream:
-    """A client of the stream, as the server sees it: reads events, then leaves."""
-
-    def __init__(self, path, token=None, headers=()):
-        self.sent = asyncio.Queue()
-        self.left = asyncio.Event()
-        self.buffer = b""
-        headers = [(b"host", b"localhost"), *headers]
-        if token:
-            headers.append((b"authorization", f"Bearer {token}".encode()))
-        path, _, query = path.partition("?")
-        self.scope = {
-            "type": "http",
-            "method": "GET",
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": query.encode(),
-            "headers": headers,
-            "scheme": "http",
-            "client": ("127.0.0.1", 1),
-        }
-
-    async def __aenter__(self):
-        self.task = asyncio.create_task(application()(self.scope, self.receive, self.sent.put))
-        self.start = await self.sent.get()
-        return self
-
-    async def __aexit__(self, *error):
-        self.left.set()
-        await self.task
-
-    async def receive(self):
-        await self.left.wait()
-        return {"type": "http.disconnect"}
-
-    async def event(self):
-        """The next event that shows the board; heartbeats and counts of viewers are passed over."""
-        while True:
-            while b"\n\n" not in self.buffer:
-                self.buffer += (await self.sent.get())["body"]
-            text, _, self.buffer = self.buffer.partition(b"\n\n")
-            fields = dict(line.split(": ", 1) for line in text.decode().splitlines())
-            if "event" in fields:
-                check_event(fields)
-            if "id" in fields:
-                return fields["event"], int(fields["id"]), json.loads(fields["data"])
-
-
-def run(coroutine):
-    async def bounded():
-        try:
-            async with asyncio.timeout(20):
-                return await coroutine()
-        finally:
-            await close_hub()
-            await close_async_redis()
-
-    return async_to_sync(bounded)()
+from tests.leaderboard.api.streams import Stream, run
+from tests.leaderboard.api.support import Api, make_key
+from tests.leaderboard.support import ACTOR, submit
 
 
 def test_a_score_arrives_as_json(board):
@@ -239,122 +173,6 @@ def test_the_limit_counts_streams(board):
     api = Api(token)
     assert api.get("boards/cup").status_code == 200
     assert api.get("boards/cup/live").status_code == 429
-
-
-@pytest.fixture
-def private(board):
-    board.visibility = "private"
-    board.save()
-    return board
-
-
-def test_a_browser_watches_a_private_board_with_a_ticket(private):
-    answer = Api(make_key("read")).post("boards/cup/live/ticket")
-    assert answer.status_code == 200
-    assert answer.json()["expires_in"] == tickets.LIFETIME
-
-    async def watch():
-        path = f"/api/v1/boards/cup/live?ticket={answer.json()['ticket']}"
-        async with Stream(path) as stream:
-            return stream.start["status"], (await stream.event())[0]
-
-    assert run(watch) == (200, "snapshot")
-
-
-def test_a_stream_that_a_ticket_opened_ends_with_its_key(private, quick, monkeypatch):
-    ticket = Api(make_key("read")).post("boards/cup/live/ticket").json()["ticket"]
-
-    async def watch():
-        async with Stream(f"/api/v1/boards/cup/live?ticket={ticket}") as stream:
-            await stream.event()
-            # Old tickets open nothing; what is open goes on.
-            monkeypatch.setattr(tickets, "LIFETIME", -1)
-            await sync_to_async(submit)(private, "bob", 9)
-            await stream.event()
-            await ApiKey.objects.aupdate(revoked_at=timezone.now())
-            await stream.task
-
-    run(watch)
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """Keys are looked at again at once."""
-    monkeypatch.setattr(live, "ASK_AGAIN", 0.01)
-    monkeypatch.setattr(callers, "REMEMBER", 0.0)
-
-
-@pytest.fixture
-def hidden(board):
-    """Ada of a public board is anonymous."""
-    marks._seen.clear()
-    submit(board, "ada", 5, details={"name": "Ada"})
-    ada = Player.objects.create(pk="ada")
-    profiles.update_profile(player=ada, privacy="anonymous")
-    return aliases.alias_of(board, "ada")
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_stream_with_ids_ends_when_its_key_loses_the_board(board, hidden, quick):
-    token = make_key("read", all_boards=False, boards=[board])
-    key = ApiKey.objects.get()
-
-    async def watch():
-        async with Stream("/api/v1/boards/cup/live", token) as stream:
-            first = await stream.event()
-            await sync_to_async(key.boards.clear)()
-            await stream.task
-        async with Stream("/api/v1/boards/cup/live", token) as again:
-            return first, await again.event()
-
-    first, again = run(watch)
-    assert [list(data["rows"]) for _, _, data in (first, again)] == [["ada"], [hidden]]
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("players", ["", "&player=ada&player={}"])
-def test_a_ticket_shows_a_browser_no_id_of_an_anonymous_player(board, hidden, quick, players):
-    ticket = Api(make_key("read")).post("boards/cup/live/ticket").json()["ticket"]
-
-    async def watch():
-        path = f"/api/v1/boards/cup/live?ticket={ticket}{players.format(hidden)}"
-        async with Stream(path) as stream:
-            first = await stream.event()
-            await sync_to_async(submit)(board, "ada", 9)
-            return first, await stream.event()
-
-    for _, _, data in run(watch):
-        assert list(data["rows"]) == [hidden]
-
-
-def test_a_ticket_opens_only_the_stream_of_its_board_and_not_for_long(private, monkeypatch):
-    api = Api(make_key("read"))
-    ticket = api.post("boards/cup/live/ticket").json()["ticket"]
-    open_board("other", visibility="private")
-    for path, code in [
-        (f"boards/other/live?ticket={ticket}", "ticket_unknown"),
-        (f"boards/cup/live?ticket={ticket}x", "ticket_unknown"),
-        ("boards/cup/live?ticket=", "ticket_unknown"),
-    ]:
-        answer = Api().get(path)
-        assert (answer.status_code, answer.json()["code"]) == (401, code)
-    assert Api(ticket).get("boards/cup/entries").status_code == 401
-    monkeypatch.setattr(tickets, "LIFETIME", -1)
-    answer = Api().get(f"boards/cup/live?ticket={ticket}")
-    assert (answer.status_code, answer.json()["code"]) == (401, "ticket_expired")
-
-
-def test_only_a_key_that_reads_the_board_gets_a_ticket(private):
-    other = open_board("other")
-    assert Api().post("boards/cup/live/ticket").status_code == 404
-    assert Api().post("boards/other/live/ticket").json()["code"] == "key_required"
-    assert Api(make_key("submit")).post("boards/cup/live/ticket").status_code == 403
-    assert (
-        Api(make_key("read", all_boards=False, boards=[other]))
-        .post("boards/cup/live/ticket")
-        .status_code
-        == 404
-    )
 
 
 def test_pages_of_other_origins_may_say_which_event_they_saw_last(settings):

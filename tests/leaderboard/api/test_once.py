@@ -8,8 +8,8 @@ from leaderboard.api.callers import keyring
 from leaderboard.models import ApiKey
 from tests.leaderboard.api.support import Api, make_key
 from tests.leaderboard.api.test_access import WRITES
-from tests.leaderboard.boards import open_board, submit
 from tests.leaderboard.commands import refused
+from tests.leaderboard.support import open_board, submit
 
 pytestmark = pytest.mark.django_db
 NAMES = ["no-such", "Cup", "a}b", "%7Ba%7D", "a%0Ab", "%ED%A0%80", "%FF", "%00", "x" * 3000, "cup-"]

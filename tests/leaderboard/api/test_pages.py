@@ -10,7 +10,7 @@ from leaderboard.api import cursors
 from leaderboard.boards import marks, profiles
 from leaderboard.closing import seasons
 from leaderboard.models import Player
-from tests.leaderboard.boards import ACTOR, open_board, submit
+from tests.leaderboard.support import ACTOR, open_board, submit
 
 PLAYERS = [f"p{number:02}" for number in range(12)]
 PAGES = ["entries", "entries/range?low=0&high=100", "groups/team/red/entries"]

@@ -10,7 +10,7 @@ from leaderboard import keys
 from leaderboard.boards import moderation, nearby
 from sessions_app import flags
 from sessions_app.models import Flag
-from tests.leaderboard.boards import ACTOR, open_board, submit
+from tests.leaderboard.support import ACTOR, open_board, submit
 
 BERLIN, POTSDAM, PARIS = (52.5171, 13.3889), (52.3989, 13.0657), (48.8566, 2.3522)
 

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from leaderboard.boards.moderation import ban_player, hide_player
 from leaderboard.models import Player
 from sessions_app import presence
-from tests.leaderboard.boards import ACTOR, open_board
+from tests.leaderboard.support import ACTOR, open_board
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,7 @@ from leaderboard.api.hot import reads
 from leaderboard.boards import moderation, scores
 from leaderboard.closing import seasons
 from leaderboard.entries import Entry
-from tests.leaderboard.boards import ACTOR, open_board, submit
+from tests.leaderboard.support import ACTOR, open_board, submit
 
 PLAYERS = 25
 

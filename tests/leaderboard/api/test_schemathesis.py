@@ -24,7 +24,7 @@ from leaderboard.closing import seasons
 from sessions_app import flags
 from sessions_app.models import Flag
 from tests.leaderboard.api.support import application, connection_kept, make_key
-from tests.leaderboard.boards import open_board, submit
+from tests.leaderboard.support import open_board, submit
 
 # Few and always the same in the suite; `make fuzz` tries many new ones.
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "8"))

@@ -6,7 +6,7 @@ import pytest
 
 from leaderboard.boards import moderation, scores
 from leaderboard.closing import seasons
-from tests.leaderboard.boards import ACTOR, open_board
+from tests.leaderboard.support import ACTOR, open_board
 
 
 def score(api, player, value, board="cup", **more):

@@ -4,7 +4,7 @@ import pytest
 
 from config.redis.locks import hold
 from leaderboard.closing import seasons
-from tests.leaderboard.boards import submit
+from tests.leaderboard.support import submit
 
 
 def close(api, body=None):

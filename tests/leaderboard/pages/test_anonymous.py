@@ -9,8 +9,8 @@ from leaderboard.access import aliases
 from leaderboard.boards import marks, profiles
 from leaderboard.closing import seasons
 from leaderboard.models import Board, Player
-from tests.leaderboard.boards import forget_seasons
 from tests.leaderboard.pages.conftest import ACTOR, make_board, make_player, score
+from tests.leaderboard.support import forget_seasons
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
