@@ -86,17 +86,21 @@ def _build(choice: Choice) -> str:
     size = sum(one.entries for one in past) + sum(one.get_size() for one in [*live, *others])
     if size > MOST_ENTRIES:
         raise TooLargeError("These have too many players to combine; choose fewer.")
+    # Players who are hidden on this board are on none of its pages, whatever other boards show.
+    unseen = frozenset(rights.unseen_on(choice.board).values_list("pk", flat=True))
     sources = [
         *live,
         *(_copied_season(home, one) for one in past),
-        *(_copied(home, secrets.token_hex(12), _scores(one)) for one in others),
+        *(_copied(home, secrets.token_hex(12), _scores(one, unseen)) for one in others),
     ]
     first, *rest = sources
     return first.union(rest, choice.how, ttl=UNION_KEPT).entries_key
 
 
-def _scores(board: RedisLeaderboard) -> Iterator[tuple[str, float]]:
-    return ((one["user_id"], one["score"]) for one in board.scan(details=False))
+def _scores(board: RedisLeaderboard, unseen: frozenset[str]) -> Iterator[tuple[str, float]]:
+    for one in board.scan(details=False):
+        if one["user_id"] not in unseen:
+            yield one["user_id"], one["score"]
 
 
 def _is_past(season: Season) -> bool:

@@ -113,7 +113,11 @@ class Feed:
         if not topic.viewers and self.topics.get(view) is topic:
             del self.topics[view]
 
-    def note_change(self, sequence: int) -> None:
+    def note_change(self, sequence: int, *, is_score: bool) -> None:
+        """Anything but a score may have hidden or renamed a player."""
+        if not is_score:
+            for topic in self.topics.values():
+                topic.forget_steps()
         self._moved = self._moved or sequence > self.sequence
         self.sequence = max(self.sequence, sequence)
         self.changed.set()

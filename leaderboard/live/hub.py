@@ -38,6 +38,7 @@ BEAT = 1.0  # seconds between two reports of who is watching
 BEATS_PER_REFRESH = 5  # of a board on which nothing happened
 BEATS_PER_HEARTBEAT = 15
 CHECK_RIGHTS = 3.0  # seconds between two reads of the rights of signed-in viewers
+SCORE = "score"
 RETRY = (0.1, 0.5, 1.0, 2.0)  # seconds between attempts to reach Redis; the last repeats
 
 
@@ -242,7 +243,7 @@ class Hub:
     async def _handle_board(self, feed: Feed, message: dict[str, Any]) -> None:
         if message["type"] == "subscribe":
             # Also after an outage, when messages may have been missed.
-            feed.note_change(await self._sequence(feed.slug))
+            feed.note_change(await self._sequence(feed.slug), is_score=False)
         elif message["type"] == "message":
             change = last_change(message["data"])
             if change.op == ACCESS_CHANGED:
@@ -251,7 +252,7 @@ class Hub:
                     if feed.slug in watch.slugs:
                         viewer.leave()
             else:
-                feed.note_change(change.seq)
+                feed.note_change(change.seq, is_score=change.op == SCORE)
 
     async def _send_notice(self, data: bytes) -> None:
         """To every page that the notice's player has open here."""

@@ -42,6 +42,9 @@ from sessions_app import presence
 from sessions_app.backend import SessionStore
 
 POLICY = "live_stream"
+# Openings that wait for SQL at the same time. All queries outside of requests share a thread, and a
+# thousand pages that come back at once must not keep API keys and health checks waiting.
+ADMITTED_AT_ONCE = 2
 _PATH = re.compile(r"/live/(?:(?P<page>notices|home|activity)|boards/(?P<slug>[a-z0-9-]{1,64}))/")
 
 # The chunks of a stream; the future is done when the viewer has left.
@@ -61,6 +64,7 @@ class LiveLane:
 
     def __init__(self, application: Any) -> None:
         self.application = application
+        self._admitting = asyncio.Semaphore(ADMITTED_AT_ONCE)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         match = _PATH.fullmatch(scope["path"]) if scope["type"] == "http" else None
@@ -75,7 +79,8 @@ class LiveLane:
         async with limited_requests.hold(request, POLICY) as has_place:
             if has_place:
                 try:
-                    admitted = await ask_sql(admit, request, match["slug"], match["page"])
+                    async with self._admitting:
+                        admitted = await ask_sql(admit, request, match["slug"], match["page"])
                 except OUTAGES as error:
                     await _send_outage(send, error)
                     return

@@ -168,6 +168,11 @@ class Topic:
             if self._mine.get(viewer.player_id or "", b"") != viewer.mine_sent:
                 viewer.wake()
 
+    def forget_steps(self) -> None:
+        """Replay nothing from before now: a step may name a player who is not named any more."""
+        self._ring.clear()
+        self._complete_after = self.sequence
+
     def announce(self, name: str, data: bytes) -> None:
         """Send something beside the picture to all viewers, and to those who come later."""
         chunk = event(name, data)

@@ -140,6 +140,31 @@ async def test_a_reconnect_gets_what_it_missed(hub: Hub, engine: RedisLeaderboar
     await again.close()
 
 
+@pytest.mark.parametrize("action", ["rename", "hide", "remove"])
+async def test_no_reconnect_replays_a_player_who_is_not_shown_any_more(
+    hub: Hub, engine: RedisLeaderboard, action: str
+) -> None:
+    stream = Stream(hub)
+    await stream.next("snapshot")
+    engine.upsert_user("ada", 1, {"name": "Ada"})
+    seen, _ = await stream.next("rows")
+    if action == "rename":
+        engine.replace_details("ada", {"name": "Anonymous"})
+    elif action == "hide":
+        engine.hide("ada")
+    else:
+        engine.delete_user("ada")
+    await stream.next("rows")
+    again = Stream(hub, last_sequence=0)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(1):
+            await again.next("rows")
+    late = Stream(hub, last_sequence=int(seen))
+    assert await late.next("rows") == await Stream(hub, last_sequence=int(seen)).next("rows")
+    for one in (stream, again, late):
+        await one.close()
+
+
 async def test_it_tells_players_where_they_stand(hub: Hub, engine: RedisLeaderboard) -> None:
     engine.upsert_user("ada", 1)
     stream = Stream(hub, player_id="ada")

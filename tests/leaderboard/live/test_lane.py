@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar
 
@@ -16,6 +18,8 @@ from django.db import connections
 from django.test import AsyncClient, Client
 
 from config.redis.connections import close_async_redis
+from config.sql import ask_sql
+from leaderboard.live import lane
 from leaderboard.live.hub import close_hub, get_hub
 from leaderboard.live.lane import LiveLane
 from leaderboard.models import Board
@@ -275,3 +279,40 @@ async def test_the_list_of_boards_brings_notices_too(cup: Board) -> None:
     await stream.start()
     assert b'{"unread":0}' in await stream.until(b"event: notice")
     await stream.close()
+
+
+async def test_openings_keep_no_other_query_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def admit(*request: Any) -> None:
+        begun.set()
+        go_on.wait(60)
+        order.append("stream")
+
+    @contextlib.asynccontextmanager
+    async def hold(request: Any, policy: str) -> AsyncIterator[bool]:
+        yield True
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        pass
+
+    monkeypatch.setattr(lane, "admit", admit)
+    monkeypatch.setattr(lane.limited_requests, "hold", hold)
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "scheme": "http",
+        "path": "/live/boards/cup/",
+        "query_string": b"",
+        "headers": [(b"host", b"testserver")],
+    }
+    live = LiveLane(application)
+    opening = [asyncio.create_task(live(dict(scope), None, None)) for _ in range(50)]
+    await asyncio.to_thread(begun.wait, 60)
+    asking = asyncio.create_task(ask_sql(order.append, "key"))
+    await asyncio.sleep(0)
+    go_on.set()
+    await asyncio.gather(asking, *opening)
+    assert len(order) == 51
+    assert order.index("key") <= lane.ADMITTED_AT_ONCE

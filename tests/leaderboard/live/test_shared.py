@@ -108,7 +108,7 @@ async def test_each_language_draws_what_was_read_for_all(board: Board) -> None:
     for topic, viewer in zip(topics, viewers, strict=True):
         topic.take(viewer)
     await sync_to_async(submit)(board, "p5", 1234)
-    feed.note_change(feed.sequence + 1)
+    feed.note_change(feed.sequence + 1, is_score=True)
     await feed.refresh()
     english, german = (topic.take(viewer) for topic, viewer in zip(topics, viewers, strict=True))
     assert b"1,234" in english

@@ -112,6 +112,19 @@ def test_who_is_hidden_is_gone_at_once(client: Client, cup: Board) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_who_is_hidden_here_does_not_come_back_from_another_board(
+    client: Client, cup: Board
+) -> None:
+    other = make_board(slug="other", name="Other")
+    score(other, "ada", 100, name="Ada")
+    score(other, "zoe", 50, name="Zoe")
+    chosen = {"season": "3", "board": "other", "how": "sum"}
+    assert [name for _, name, _ in shown(client.get(PAGE, chosen))] == ["Ada", "Zoe", "Bob"]
+    hide_player(player_id="ada", board=cup, reason="a test", actor=ACTOR)
+    assert [name for _, name, _ in shown(client.get(PAGE, chosen))] == ["Zoe", "Bob"]
+
+
+@pytest.mark.django_db(transaction=True)
 def test_who_is_anonymous_is_not_named(client: Client, cup: Board) -> None:
     client.force_login(make_player("ada"))
     form = {"display_name": "Ada", "privacy": "anonymous"}
