@@ -190,7 +190,7 @@ def test_choosing_a_team_moves_nobody(person: People) -> None:
     assert rows.first.locator(".rank").inner_text() == "1"
     assert rows.count() == 30
     assert page.locator("[data-move]:not(:empty)").count() == 0
-    page.click("text=Show everybody")
+    page.click("text=Show everyone")
     page.wait_for_selector("[data-rows] tr:nth-child(50)")
     assert page.locator("[data-move]:not(:empty)").count() == 0
 
