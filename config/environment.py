@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -159,10 +160,11 @@ def private_folder(path: Path) -> Path:
 
 def local_secret(path: Path) -> str:
     """A key that is created once; when two processes start at once, both use the first."""
-    secret = get_random_secret_key()
-    try:
-        with path.open("x") as file:  # readable by its owner only, by the umask
-            file.write(secret)
-    except FileExistsError:
-        return path.read_text().strip()
-    return secret
+    if not path.exists():
+        # Complete before it has its name: nobody reads half of it.
+        draft = path.with_name(f"{path.name}.{os.getpid()}")
+        draft.write_text(get_random_secret_key())  # readable by its owner only, by the umask
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+        draft.unlink()
+    return path.read_text().strip()

@@ -1,5 +1,6 @@
 """What the environment may say, tried in processes of their own."""
 
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -112,3 +113,13 @@ def test_the_folder_of_the_data_is_closed_to_others(tmp_path):
             assert environment.private_folder(folder).stat().st_mode & 0o777 == 0o700
     finally:
         os.umask(before)
+
+
+def test_processes_that_start_at_once_share_the_local_key(tmp_path):
+    for attempt in range(20):
+        path = tmp_path / f"key{attempt}"
+        with multiprocessing.get_context("fork").Pool(4) as processes:
+            found = processes.map(environment.local_secret, [path] * 4, chunksize=1)
+        assert set(found) == {path.read_text()}
+        assert len(found[0]) >= 50
+    assert len(list(tmp_path.iterdir())) == 20, "no draft stays"

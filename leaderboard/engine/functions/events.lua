@@ -67,7 +67,7 @@ function events.announce(board, what, id, source, outcome)
   local rules = board.rules
   if not rules.numbered then return end
   local sequence = call('INCR', board.sequence)
-  if not rules.told then return end
+  if not rules.published then return end
   local event = string.format(
     '{"op":"%s","id":%s,"seq":%d,"at":%s,"season":%s,"source":%s,"score":null,"rank":%s,'
       .. '"previous_rank":%s',

@@ -44,9 +44,9 @@ local function completed(own)
   own.ranks_kept = own.ranking == 'dense'
     or (own.ranking == 'competition' and own.subscore ~= nil)
   own.indexed = own.ranks_kept or own.groups ~= nil
-  own.told = own.events or own.notices or false
-  own.numbered = own.stamped or own.told or false
-  own.plain = not (own.stamped or own.told or own.groups or own.expires or own.season
+  own.published = own.events or own.notices or false
+  own.numbered = own.stamped or own.published or false
+  own.plain = not (own.stamped or own.published or own.groups or own.expires or own.season
     or own.lowest or own.highest or own.largest_step or own.decimals)
     and own.ranking == 'ordinal'
   own.needs_time = own.numbered or own.season or own.from

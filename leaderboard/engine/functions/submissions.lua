@@ -34,7 +34,7 @@ local function finish(writer, board, row, player, change, now, wants_details)
   -- Only now, because details go when their player has no entry.
   local trimmed = change.entered and rules.limit and not player.hidden and trims.after(board, player)
   local rank = rank_after(writer, board, player, change, trimmed)
-  if rules.told then events.score(writer, board, row, player, change, rank, trimmed, now) end
+  if rules.published then events.score(writer, board, row, player, change, rank, trimmed, now) end
   local answer = {
     0, rank, entry and entry.text, change.previous_rank, previous and previous.text,
     change.changed and 1 or 0, change.sequence,
